@@ -346,7 +346,7 @@ def test_a_scenario_takes_the_routes(routes: Routes, tmp_path: FilePath) -> None
         encoding="utf-8",
     )
     loaded = Scenario.load(scenario)
-    assert refusals(loaded) == []
+    assert refusals(loaded).problems == []
     spec = compile_run(loaded.cases[0], 1)
     forwarding = spec["routings"][0]["hops"]
     found: dict[tuple[str, str], dict[tuple[str, ...], float]] = {}

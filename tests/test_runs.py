@@ -119,9 +119,76 @@ def refuse_spraying(spec: str) -> FakeSimulation:
 def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
     with pytest.raises(RunError, match="stack = newreno, routing = spray: no such path"):
         design(make=refuse_spraying)
-    assert refusals(Scenario.from_toml(DESIGN), refuse_spraying) == [
-        f"stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
+    assert refusals(Scenario.from_toml(DESIGN), refuse_spraying).describe() == [
+        f"scenario: stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
     ]
+
+
+def test_a_queue_that_holds_no_packet_is_refused_at_its_key(tmp_path: Path) -> None:
+    """Of the real engine: with the file and its line, whichever of its keys is the link's."""
+    own = '[[topology.override]]\nlink = ["B", "A"]\none_way = true\nqueue = { limit = "9 B" }\n'
+    overridden = LINE.replace("[[traffic]]", f'{own}[[topology.override]]\nlink = ["A", "B"]\ncost = 2.0\n[[traffic]]')
+    says = "link {}: limit {} bytes: holds no packet of {} bytes"
+    for text, line, place, link in (
+        (overridden, 12, 'topology.override[0].queue.limit = "9 B"', says.format("B -> A, queue", 9, 40)),
+        (
+            overridden.replace("[topology]", '[topology]\nqueue = "codel"').replace("\none_way = true", "", 1),
+            12,
+            'topology.override[0].queue.limit = "9 B"',
+            says.format("A -> B, queue", 9, 1500),
+        ),
+        (
+            LINE.replace("[topology]", '[topology]\nqueue = { limit = "1e-9 bdp" }'),
+            4,
+            'topology.queue.limit = "1e-9 bdp"',
+            says.format("A -> B, queue", 1, 1500),
+        ),
+    ):
+        path = tmp_path / "line.toml"
+        path.write_text(text)
+        scenario = Scenario.load(path)
+        (found,) = refusals(scenario).describe()
+        assert found.startswith(f"{path}:{line}: {place}: {link}")
+        with pytest.raises(RunError) as error:
+            scenario.run()
+        assert str(error.value) == found
+
+
+def test_all_that_the_engine_refuses_is_said_at_once() -> None:
+    """Two queues of the real engine, and two traffic groups."""
+    own = '[[topology.override]]\nlink = ["A", "B"]\nqueue = { limit = "100 B" }\n[[traffic]]'
+    text = LINE.replace("[topology]", '[topology]\nqueue = { limit = "200 B" }').replace("[[traffic]]", own)
+    places = [problem.path for problem in refusals(Scenario.from_toml(text)).problems]
+    assert places == [("topology", "queue", "limit"), ("topology", "override", 0, "queue", "limit")]
+
+    def refuse(spec: str) -> FakeSimulation:
+        names = [group["name"] for group in json.loads(spec)["traffic"]]
+        raise ValueError(f"traffic '{names[-1]}', pairs: no")
+
+    group = '[[traffic]]\nfrom = "A"\nto = "B"\nstack = "newreno"\n'
+    found = refusals(Scenario.from_toml(LINE.replace("[run]", 2 * group + "[run]")), refuse)
+    assert [problem.path for problem in found.problems] == [("traffic", index) for index in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("says", "place"),
+    [
+        ("traffic 'traffic-2', pairs: none", "scenario:16: traffic[1]: "),
+        ("stack 'own', congestion: no", "scenario:23: stacks.own: "),
+        ("routing 'spray', from 'A' to 'C': no path", "scenario:25: routing.spray: "),
+        ("stack 'newreno', congestion: no", "scenario: "),  # a preset stands nowhere
+        ("more than 2^32 flows", "scenario: "),
+    ],
+)
+def test_what_the_engine_refuses_is_said_at_its_place(says: str, place: str) -> None:
+    group = '[[traffic]]\nfrom = "A"\nto = "B"\nstack = "own"\nrouting = "ospf"\n[run]'
+    text = LINE.replace('"newreno"', '"newreno"\nrouting = "spray"').replace("[run]", group)
+    text += "[stacks.own]\nsack = true\n[routing.spray]\npaths = { disjoint = 2 }\n"
+
+    def refuse(spec: str) -> FakeSimulation:
+        raise ValueError(says)
+
+    assert refusals(Scenario.from_toml(text), refuse).describe() == [place + says]
 
 
 def test_variants_that_the_engine_refuses_are_left_out(tmp_path: Path) -> None:

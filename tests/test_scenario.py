@@ -419,7 +419,7 @@ def test_traffic_that_takes_too_long_or_too_many_segments_is_refused_at_its_key(
         "traffic[1].on-off.peak": 'a packet would take over 1000 times on "500ms"; give at least "24 bps"',
         "traffic[2].short.sizes": "must be at most 4294967294 segments of 1460 bytes",
     }
-    assert refusals(Scenario.from_toml(text.replace("PEAK", '"24 bps"').replace("SIZE", "1e9"))) == []
+    assert refusals(Scenario.from_toml(text.replace("PEAK", '"24 bps"').replace("SIZE", "1e9"))).problems == []
 
 
 def test_a_node_that_was_refused_is_no_node_of_later_links() -> None:

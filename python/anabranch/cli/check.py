@@ -24,12 +24,11 @@ def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = 
 
     refused = refusals(loaded)
     if json:
-        problems = [{"file": str(scenario), "message": message} for message in refused]
-        print(json_text({"problems": problems, "warnings": loaded.warnings.as_records()}))
-        return FAILED if refused else DONE
+        print(json_text({"problems": refused.as_records(), "warnings": loaded.warnings.as_records()}))
+        return FAILED if refused.problems else DONE
     warn(loaded)
-    if refused:
-        say("\n".join(f"{scenario}: {message}" for message in refused))
+    if refused.problems:
+        say("\n".join(refused.describe()))
     else:
         print(f"{scenario}: {loaded.size} x {count(len(loaded.seeds), 'seed')}, no problems")
-    return FAILED if refused else DONE
+    return FAILED if refused.problems else DONE

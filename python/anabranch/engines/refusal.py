@@ -1,28 +1,89 @@
 """What the engine refuses of a scenario."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Case, Scenario
+from anabranch.scenario.groups import Names
+from anabranch.scenario.network import Queue
+from anabranch.scenario.problems import Listing, Problem
+from anabranch.scenario.traffic import traffic_name
+from anabranch.toml_text import Path
 
 
-def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> list[str]:
+def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> Listing:
     """What the packet engine refuses of each variant, without running it."""
     found = []
     for case in scenario.cases:
-        try:
-            make(json.dumps(compile_run(case, scenario.seeds[0])))
-        except ValueError as error:
-            found.append(of_variant(case, error))
-    return list(dict.fromkeys(found))
+        spec = compile_run(case, scenario.seeds[0])
+        is_over = False
+        while not is_over:
+            try:
+                make(json.dumps(spec))
+                is_over = True
+            except ValueError as error:
+                found.append(_of_variant(case, error))
+                is_over = not _lift(spec, case, str(error))
+    return scenario.listing(found)
 
 
-def of_variant(case: Case, error: ValueError) -> str:
-    """What is refused, after the values of the matrix."""
-    return described(case.values, str(error))
+def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
+    """Take what is refused out of a compiled run, so that the engine comes to the next problem; whether that is possible."""
+    if link := _QUEUE.match(refused):
+        queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
+        alike = [one for one in spec["links"] if one["queue"] == queue and "bytes" in queue["limit"]]
+        for one in alike:
+            one["queue"] = queue | {"limit": {"packets": 1}}
+        return bool(alike)
+    match = _NAMED.match(refused)
+    left = [group for group in spec["traffic"] if match is None or match.groups() != ("traffic", group["name"])]
+    is_less = 0 < len(left) < len(spec["traffic"])
+    spec["traffic"] = left
+    return is_less
+
+
+def refusal(scenario: Scenario, case: Case, error: ValueError) -> str:
+    """What an engine refuses of a variant, with its place in the scenario."""
+    return scenario.listing([_of_variant(case, error)]).describe()[0]
+
+
+def _of_variant(case: Case, error: ValueError) -> Problem:
+    problem = problem_of(case, error)
+    return replace(problem, message=described(case.values, problem.message))
+
+
+def problem_of(case: Case, error: ValueError) -> Problem:
+    """What an engine refuses, at the key that it names: the queue of a link, a traffic group, a stack, or a routing."""
+    text = str(error)
+    if link := _QUEUE.match(text):
+        path, queue = _queue(case, (link[1], link[2]))
+        return Problem((*path, "limit"), text, queue.limit)
+    section, name = match.groups() if (match := _NAMED.match(text)) else ("", "")
+    if section == "traffic":
+        names = [traffic_name(entry, index) for index, entry in enumerate(case.variant.traffic)]
+        return Problem((section, names.index(name)) if name in names else (), text)
+    own = {"stack": "stacks", "routing": "routing"}.get(section, "")
+    return Problem((own, name) if name in getattr(case.variant, own, ()) else (), text)
+
+
+_QUEUE = re.compile("link (.+) -> (.+), queue: limit")
+_NAMED = re.compile("(traffic|stack|routing) '(.*?)'")
+
+
+def _queue(case: Case, link: tuple[str, str]) -> tuple[Path, Queue]:
+    """The queue of a link, and where it stands."""
+    section, names = case.variant.topology, Names.of(case.topology)
+    for index, override in reversed([*enumerate(section.override)]):
+        if override.queue is not None and names.link_index[link] in names.links_between(
+            override.link, override.one_way
+        ):
+            return ("topology", "override", index, "queue"), override.queue
+    return ("topology", "queue"), section.queue
 
 
 def described(variant: Mapping[str, Any], why: str) -> str:

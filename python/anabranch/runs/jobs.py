@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from anabranch.engines import packet
 from anabranch.engines.packet import RunAgain
-from anabranch.engines.refusal import of_variant
+from anabranch.engines.refusal import problem_of, refusal
 from anabranch.engines.registry import ENGINES
 from anabranch.output_files import FileError
 from anabranch.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.run import Finished, Run
-from anabranch.scenario import Case
 
 if TYPE_CHECKING:
     from anabranch.runs.live_view import LiveView
@@ -63,11 +62,11 @@ def run_all(
                 future.add_done_callback(partial(ends.put, index))
             for run, error in _watch(runs, futures, going, ends, reporter, view):
                 if isinstance(error, RunAgain):
-                    raise RunError(of_variant(run.case, error)) from None
-                refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
+                    raise RunError(refusal(run.scenario, run.case, error)) from None
+                refusals.setdefault(id(run.case), Refusal(run.case, problem_of(run.case, error).describe()))
                 if not leave_out or len(refusals) == len({id(run.case) for run in runs}):
                     stop.set()
-                    raise RunError(of_variant(*_first_refused(runs, futures))) from None
+                    raise RunError(_first_refusal(runs, futures)) from None
                 for other, future in zip(runs, futures, strict=True):
                     if other.case is run.case:
                         future.cancel()
@@ -162,10 +161,10 @@ def _watch(
             view.update([one for one in ended if one is not None], on, share)
 
 
-def _first_refused(runs: list[Run], futures: list[Future[Finished | None]]) -> tuple[Case, ValueError]:
-    """The first refused variant in the order of the runs, with its error. A run that has begun is waited for."""
-    errors = ((run.case, _refusal(future)) for run, future in zip(runs, futures, strict=True))
-    return next((case, error) for case, error in errors if error is not None)
+def _first_refusal(runs: list[Run], futures: list[Future[Finished | None]]) -> str:
+    """What is refused of the first refused variant in the order of the runs. A run that has begun is waited for."""
+    errors = ((run, _refusal(future)) for run, future in zip(runs, futures, strict=True))
+    return next(refusal(run.scenario, run.case, error) for run, error in errors if error is not None)
 
 
 def _refusal(future: Future[Finished | None]) -> ValueError | None:

@@ -35,7 +35,8 @@ class Plan:
         """One for each variant and seed."""
         keys = self.keys()
         seeds = _seeds(self.scenario, self.seeds)
-        pairs = [(case, keys.slice(row, 1), seed) for row, case in enumerate(self.scenario.cases) for seed in seeds]
+        cases = enumerate(self.scenario.cases)
+        pairs = [(self.scenario, case, keys.slice(row, 1), seed) for row, case in cases for seed in seeds]
         return [Run(number, *pair, kept, self.engine, self.jitter) for number, pair in enumerate(pairs)]
 
     def keys(self) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from anabranch.results import COMPLETE, result_hash
 from anabranch.runs.kept import KeptRun, KeptRuns, run_key
 from anabranch.runs.outcomes import attempted, facts_of, names_of
 from anabranch.runs.recorder import Recorder
-from anabranch.scenario import Case
+from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND, duration
 
 
@@ -26,6 +26,7 @@ class Run:
     """A run that is to be made, or taken from those that were finished before."""
 
     number: int
+    scenario: Scenario
     case: Case
     keys: pl.DataFrame
     """The values of the matrix, one row."""

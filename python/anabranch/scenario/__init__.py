@@ -150,7 +150,11 @@ class Scenario:
         """What may not be meant, of all variants (:mod:`anabranch.scenario.warnings`)."""
         combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
         found = [self._in_document(problem, values) for case, values in combinations for problem in warnings.of(case)]
-        return Listing(_unique([*walk.multiplied(self._matrix), *found]), self.source, self._text)
+        return self.listing([*walk.multiplied(self._matrix), *found])
+
+    def listing(self, problems: Sequence[Problem]) -> Listing:
+        """Problems of this scenario with their lines, each once."""
+        return Listing(_unique(problems), self.source, self._text)
 
     @property
     def size(self) -> str:
@@ -243,7 +247,7 @@ def _names(variant: Variant, resolver: Resolver | None) -> tuple["Topology | Non
     return topology, [*problems, *references.check(variant, topology)]
 
 
-def _unique(problems: list[Problem]) -> list[Problem]:
+def _unique(problems: Sequence[Problem]) -> list[Problem]:
     seen: dict[tuple[Any, str], Problem] = {}
     for problem in problems:
         seen.setdefault((problem.path, problem.message), problem)
