@@ -151,7 +151,7 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
     goodput = pl.col("_goodput")
     lasting = flows.with_columns(_goodput=lasting_goodput(by))
-    return lasting.group_by([*_run(flows), *by], maintain_order=True).agg(
+    return lasting.group_by([*dict.fromkeys([*_run(flows), *by])], maintain_order=True).agg(
         *(known_sum(name).alias(name) for name in _COUNTS),
         pl.col("srtt_s", "reordering_extent_mean").mean(),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),

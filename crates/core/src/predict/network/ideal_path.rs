@@ -45,7 +45,6 @@ pub struct IdealPath {
     /// How long the next round trip takes.
     pub round_trip: Duration,
     now: Time,
-    follows: Follows,
     /// Segments that the window grows by, for each acknowledged.
     counted: f64,
     segments_per_ack: f64,
@@ -69,7 +68,6 @@ impl IdealPath {
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
             round_trip: Duration::from_secs_f64(least_s),
             now: Time::ZERO,
-            follows: stack.follows,
             counted,
             segments_per_ack,
             acks_of_round,
@@ -119,6 +117,7 @@ impl IdealPath {
                 delivered,
                 cumulative: delivered,
                 growth,
+                may_grow: growth,
                 prior_in_flight: window,
                 in_flight: window - delivered,
                 outstanding: window - delivered,
@@ -135,8 +134,8 @@ impl IdealPath {
             self.una += u64::from(window);
             self.show(window, 0);
         }
-        // Linux's reduction after a mark ends as a recovery does.
-        if in_recovery || (marked && self.is_provided && self.follows == Follows::Linux) {
+        // The reduction after a mark ends as a recovery does.
+        if in_recovery || marked {
             self.control.on_recovered();
         }
     }
