@@ -81,7 +81,7 @@ struct Kind {
 pub struct Completions<'a> {
     spec: &'a RunSpec,
     links: &'a [LinkModel],
-    /// By link: flows without end that react, and what the others send, bit/s.
+    /// By link: flows without end that react, and what all other flows send, bit/s.
     shared: Vec<(f64, f64)>,
     known: HashMap<(Kind, u64), Completion>,
     watch: &'a Watch,

@@ -141,9 +141,10 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
             let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
                     watch.reach(index as f64 / flows.len() as f64, &(solved..1.0));
-                    short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes)?)
+                    let completion = completions.of(flow, control.stack, bytes)?;
+                    short_prediction(flow, *state, completion, bytes, path_bps(flow, index, &solution))
                 }
-                _ => flow_prediction(flow, *state, class, most_bps(flow, index, &solution)),
+                _ => flow_prediction(flow, *state, class, path_bps(flow, index, &solution)),
             };
             Ok((flow.number, prediction))
         })
@@ -190,12 +191,21 @@ fn solve(
     Ok((if few.converged || !other.converged { few } else { other }, unique))
 }
 
-fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: Completion) -> FlowPrediction {
+fn short_prediction(
+    flow: &FlowModel,
+    state: FlowState,
+    completion: Completion,
+    bytes: u64,
+    path_bps: f64,
+) -> FlowPrediction {
     let rate_bps = |seconds: f64| 8.0 * bytes as f64 / seconds;
     let Interval { low, high } = completion.meets.interval();
     FlowPrediction {
         goodput_bps: rate_bps(completion.median_s),
-        interval_bps: (low * rate_bps(completion.high_s), high * rate_bps(completion.low_s)),
+        interval_bps: (
+            low * rate_bps(completion.high_s),
+            (high * rate_bps(completion.low_s)).min(path_bps).max(rate_bps(completion.low_s)),
+        ),
         limited_by: Class::Size.name(),
         rtt_s: state.rtt_s.max(flow.idle_rtt_s),
         window: f64::NAN,
@@ -206,16 +216,16 @@ fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: 
 /// A run's goodput is at most this much of what a path carries: it counts what waited in queues when the measurement began.
 const QUEUED: f64 = 1.005;
 
-/// The greatest goodput that its source and the links of its paths allow a flow.
-fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
+/// The greatest goodput that the links of its paths allow a flow.
+fn path_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
     let of_link = |crossing: &Crossing| {
         solution.links[crossing.link as usize].rate_bps / flow.wire_bits / f64::from(crossing.share)
     };
-    let source_rate = flow.source_rate * (1.0 + flow.source_noise);
-    flow.payload_bits * solution.data(index).iter().map(of_link).fold(source_rate, f64::min)
+    flow.payload_bits * solution.data(index).iter().map(of_link).fold(f64::INFINITY, f64::min)
 }
 
-fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f64) -> FlowPrediction {
+fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, path_bps: f64) -> FlowPrediction {
+    let most_bps = path_bps.min(flow.payload_bits * flow.source_rate * (1.0 + flow.source_noise));
     // Where the equations are not solved, a link may have more load than it carries.
     let goodput_bps = (state.rate * flow.payload_bits * (1.0 - flow.loss.ratio)).min(most_bps);
     let Interval { low, high } = class.interval();

@@ -249,6 +249,8 @@ fn a_flow_that_ends_does_not_compete_with_itself() {
     let times = predict(&spec).expect("a prediction").flows[0].completion.expect("it ends");
     near(times.median_s, 8.0 * 75e6 * 1500.0 / 1460.0 / 1e7, 0.01);
     near(times.high_s, times.median_s, 1e-6);
+    let prediction = predict(&spec).expect("a prediction").flows[0];
+    assert!(prediction.interval_bps.1 <= 1e7 * 1460.0 / 1500.0, "no more than the path carries");
 }
 
 /// Segments of 9,000 bytes beside a flow without end, over a queue that counts bytes: however little room that flow leaves, a packet fits.
