@@ -96,6 +96,13 @@ def test_a_count_that_one_flow_does_not_know_is_unknown_and_not_less() -> None:
     assert row["timeouts"] == 3
 
 
+@pytest.mark.parametrize(("again", "spurious", "share"), [(4, 1, 0.25), (4, 5, 1.0), (0, 1, None), (0, 0, None)])
+def test_a_share_of_spurious_retransmissions_is_a_share(again: int, spurious: int, share: float | None) -> None:
+    """A segment that was on its way at the end of the warm-up is not among those sent again, but arrives among the spurious ones."""
+    found = statistics.summary(flows(retransmits=[again], spurious_retransmits=[spurious]), ["variant"])
+    assert found["spurious_ratio"].to_list() == [share]
+
+
 def test_goodput_is_of_the_flows_that_send_to_the_end_of_the_run() -> None:
     """Bytes over time say nothing of a flow that finishes: its time is what counts."""
     table = flows(

@@ -114,7 +114,8 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
         pl.col(["low_bps", "high_bps"] if "low_bps" in flows.columns else []).mean(),
         retransmit_ratio=resent / sent,
-        spurious_ratio=known_sum("spurious_retransmits") / resent,
+        # Of segments on their way when the warm-up ends, only the arrival is counted.
+        spurious_ratio=pl.when(resent > 0).then((known_sum("spurious_retransmits") / resent).clip(upper_bound=1)),
         reordered_ratio=known_sum("reordered_segments") / sent,
     )
     return (
