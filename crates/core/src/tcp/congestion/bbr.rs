@@ -454,6 +454,10 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         }
     }
 
+    fn on_loss_in_reduction(&mut self) {
+        self.begin_recovery_as_linux();
+    }
+
     fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now = now;
         self.idle_restart = true;

@@ -116,7 +116,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             self.save_cwnd_as_linux();
         }
         match event.kind {
-            CongestionKind::Loss => self.linux.episode = Episode::Recovery,
+            CongestionKind::Loss => self.begin_recovery_as_linux(),
             CongestionKind::Timeout { .. } => {
                 (self.linux.episode, self.linux.seen) = (Episode::Loss, Episode::Loss);
                 self.linux.expired = true;
@@ -130,6 +130,11 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             }
             CongestionKind::EcnEcho => self.linux.episode = Episode::Open,
         }
+    }
+
+    /// The next ACK begins to conserve packets.
+    pub(super) fn begin_recovery_as_linux(&mut self) {
+        self.linux.episode = Episode::Recovery;
     }
 
     /// `bbr_undo_cwnd`.
@@ -184,6 +189,21 @@ mod tests {
         bench.control.on_recovered();
         bench.control.on_ack(&last, &rtt_estimate());
         assert!((bench.control.cwnd() - before).abs() <= 2.0, "{} is not {before}", bench.control.cwnd());
+    }
+
+    /// A mark changes nothing. The loss behind it conserves packets as any other.
+    #[test]
+    fn a_loss_in_the_reduction_after_a_mark_conserves_packets() {
+        let mut bench = after_startup();
+        let before = bench.control.cwnd();
+        let event = CongestionEvent { now: bench.now, kind: CongestionKind::EcnEcho, prior_in_flight: 50 };
+        bench.control.on_congestion(&event, &rtt_estimate());
+        let (marked, lost) = (ack(&bench, 0, 40, true), ack(&bench, 5, 40, true));
+        bench.control.on_ack(&marked, &rtt_estimate());
+        assert!((bench.control.cwnd() - before).abs() <= 2.0);
+        bench.control.on_loss_in_reduction();
+        bench.control.on_ack(&lost, &rtt_estimate());
+        assert_eq!(bench.control.cwnd(), 41.0);
     }
 
     /// The same ACK ends one recovery and begins the next: packets are conserved as before, and with 30 in flight the window stays.
