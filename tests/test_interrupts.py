@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
@@ -34,6 +35,15 @@ def test_two_signals_at_once_keep_the_tables_of_a_run(tmp_path: Path, gap_s: flo
     assert Result.load(out).flows.height > 0
 
 
+@pytest.fixture
+def python_handles_interrupts() -> Iterator[None]:
+    """As in a shell's foreground; a command that a script runs in the background ignores them."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("python_handles_interrupts")
 def test_a_later_second_signal_interrupts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = Event()
     with Interruptible(stop):
