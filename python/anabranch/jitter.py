@@ -13,7 +13,7 @@ DELAY_SHARE = 0.02
 LATEST_START_S = 5.0
 """A group of flows begins later by at most this, and its starts are spread over less than this more. So a flow starts less than 10 s later."""
 SHARE_OF_RUN = 20
-"""Both are at most one in so many parts of the run: a flow starts later by less than a tenth of it."""
+"""Each of the two is at most 1/20 of the run: a flow starts later by less than a tenth of it."""
 
 
 def jittered(spec: dict[str, Any], seed: int, share: float = DELAY_SHARE) -> dict[str, Any]:

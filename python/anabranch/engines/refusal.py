@@ -58,7 +58,7 @@ def _of_variant(case: Case, error: ValueError) -> Problem:
 
 
 def problem_of(case: Case, error: ValueError) -> Problem:
-    """What an engine refuses, at the key that it names: the queue of a link, a traffic group, a stack, or a routing."""
+    """An engine's refusal, at the key of the queue, traffic group, stack or routing that it names."""
     text = str(error)
     if link := _QUEUE.match(text):
         path, queue = _queue(case, (link[1], link[2]))

@@ -162,7 +162,7 @@ def _watch(
 
 
 def _first_refusal(runs: list[Run], futures: list[Future[Finished | None]]) -> str:
-    """What is refused of the first refused variant in the order of the runs. A run that has begun is waited for."""
+    """The refusal of the first variant, in the order of the runs, that an engine refuses. A run that has begun is waited for."""
     errors = ((run, _refusal(future)) for run, future in zip(runs, futures, strict=True))
     return next(refusal(run.scenario, run.case, error) for run, error in errors if error is not None)
 

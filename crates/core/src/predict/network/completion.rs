@@ -55,7 +55,7 @@ pub enum Meets {
 }
 
 impl Meets {
-    /// What its ends are to be multiplied with, to hold 90 % of the goodputs of single flows.
+    /// Factors for the ends of the model's interval, so that it holds 90 % of the goodputs of single flows.
     pub fn interval(self) -> Interval {
         interval(match self {
             Meets::Idle => "size, idle",

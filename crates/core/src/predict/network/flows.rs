@@ -111,7 +111,7 @@ pub struct FlowModel {
     pub paced: bool,
     /// Packets a second that the application writes; infinite without a limit. A flow that ends writes its data over the run.
     pub source_rate: f64,
-    /// What a source at random writes in 90 % of the measured times differs from its mean by at most this share.
+    /// A random source writes within this share of its mean in 90 % of runs.
     pub source_noise: f64,
     /// Payload of a flow that ends.
     pub bytes: Option<u64>,
