@@ -324,6 +324,15 @@ def test_two_stacks_that_need_different_settings_of_one_host_are_refused() -> No
         run(BULK + second + stacks)
 
 
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize("names", [("delays", "answers"), ("answers", "delays")])
+def test_a_setting_that_only_one_of_two_stacks_needs_is_refused_in_either_order(names: tuple[str, str]) -> None:
+    traffic = "".join(f'[[traffic]]\nfrom = "a"\nto = "b"\nbulk = true\nstack = "{name}"\n' for name in names)
+    stacks = '[stacks]\ndelays = { preset = "linux-reno" }\nanswers = { preset = "linux-reno", ack = "immediate" }\n'
+    with pytest.raises(ValueError, match=r"host 'a'.*one value of quickack.*its default"):
+        run(f'{HEAD}{traffic}{stacks}[run]\nduration = "1s"\n')
+
+
 def test_an_engine_in_real_time_makes_one_run_after_another() -> None:
     with pytest.raises(ValueError, match="one run after another"):
         execute(Scenario.from_toml(BULK), engine="kernel", jobs=2)

@@ -76,15 +76,13 @@ def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu:
 
 def _together(host: str, stacks: Sequence[LinuxStack], what: str) -> dict[str, str]:
     """The settings of a host that has these stacks."""
-    found: dict[str, tuple[str, str]] = {}
-    for stack in stacks:
-        own: Mapping[str, str] = getattr(stack, what)
-        for key in {**own, **found}:
-            value, (other, of) = own.get(key, "its default"), found.get(key, (own.get(key, ""), stack.name))
-            if value != other:
+    settings: list[Mapping[str, str]] = [getattr(stack, what) for stack in stacks]
+    for stack, own in zip(stacks, settings, strict=True):
+        for key in {**settings[0], **own}:
+            first, value = (one.get(key, "its default") for one in (settings[0], own))
+            if value != first:
                 raise StackError(
-                    f"stacks '{of}' and '{stack.name}' are both at host '{host}', which has one value of {key}, but they need "
-                    f"{other} and {value}: give them different hosts, or run them in different variants"
+                    f"stacks '{stacks[0].name}' and '{stack.name}' are both at host '{host}', which has one value of {key}, but they "
+                    f"need {first} and {value}: give them different hosts, or run them in different variants"
                 )
-        found |= {key: (value, stack.name) for key, value in own.items()}
-    return {key: value for key, (value, _) in found.items()}
+    return dict(settings[0]) if settings else {}
