@@ -305,6 +305,8 @@ def test_an_interrupted_run_keeps_what_there_was(tmp_path: Path) -> None:
         ('preset = "linux-cubic"\nmax_rto = "300s"', "between 1 s and 120 s"),
         ('preset = "linux-cubic"\ninitial_rto = "3s"', "first timeout of 1 s"),
         ('preset = "linux-cubic"\nhandshake = false', "a handshake"),
+        ('preset = "linux-cubic"\nmss = "87 bytes"', "88 to 32767 bytes, here by 87"),
+        ('preset = "linux-cubic"\nmss = "32768 bytes"', "88 to 32767 bytes, here by 32768"),
         ('preset = "linux-cubic"\necn_echo = "exact"', "dctcp"),
     ],
 )
@@ -331,6 +333,24 @@ def test_a_setting_that_only_one_of_two_stacks_needs_is_refused_in_either_order(
     stacks = '[stacks]\ndelays = { preset = "linux-reno" }\nanswers = { preset = "linux-reno", ack = "immediate" }\n'
     with pytest.raises(ValueError, match=r"host 'a'.*one value of quickack.*its default"):
         run(f'{HEAD}{traffic}{stacks}[run]\nduration = "1s"\n')
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize("mss", [88, 32_767])
+def test_linux_takes_the_least_and_the_greatest_segment(mss: int) -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "mine"').replace("300 kB", "40 kB")
+    stack = f'[stacks]\nmine = {{ preset = "linux-cubic", mss = "{mss} bytes" }}\n'
+    assert run(text + stack).flows["delivered_bytes"][0] == 40_000
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_receive_window_below_linuxs_first_one_bounds_the_flow() -> None:
+    """Late packets only lengthen the round trip of 200 ms. Linux's window exceeds the stack's by a quarter at most."""
+    text = BULK.replace('size = "300 kB"\nstack = "linux-cubic"', 'bulk = true\nstack = "mine"').replace("5ms", "50ms")
+    stack = '[stacks]\nmine = { preset = "linux-cubic", receive_window = "20 kB" }\n'
+    (delivered,) = run(text + stack).flows["delivered_bytes"]
+    windows = 3 / 0.2
+    assert 5 * 20_000 < delivered < 1.25 * 20_000 * windows
 
 
 def test_an_engine_in_real_time_makes_one_run_after_another() -> None:

@@ -22,6 +22,8 @@ _LINUX_NAMES: Mapping[str, str] = {
 }
 """Linux's congestion controls by the names of ours."""
 _ALTERNATIVES = {"reno": "linux-reno", "newreno": "linux-reno", "cubic": "linux-cubic"}
+_SEGMENT = range(88, 32_768)
+"""Bytes that Linux takes for TCP_MAXSEG (``TCP_MIN_MSS``, ``MAX_TCP_WINDOW``)."""
 _NEVER = 1_000_000
 """So many duplicate ACKs never come."""
 _MAX_REORDERING = 300
@@ -84,6 +86,11 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
     congestion = _congestion(stack["congestion"], control, refuse)
     timestamps = stack["spurious"] == "eifel" or stack["header"] >= _HEADERS + _TIMESTAMPS
     maximum_segment = stack["mss"] + stack["header"] - _HEADERS
+    if maximum_segment not in _SEGMENT:
+        least, most = _SEGMENT[0], _SEGMENT[-1]
+        raise refuse(
+            "mss", f"mss and header together exceed {_HEADERS} by {least} to {most} bytes, here by {maximum_segment}"
+        )
     if stack["slow_start"]["name"] != "classic":
         raise refuse("slow_start", 'only "classic" (linux-cubic has its own HyStart)')
     if stack["ecn_echo"] == "exact" and congestion != "dctcp":
@@ -99,7 +106,7 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
             raise refuse(key, "times are whole milliseconds")
     if not 1000 <= (whole_ms["max_rto"] or 0) <= 120_000:
         raise refuse("max_rto", "between 1 s and 120 s")
-    window = 2 * stack["receive_window"]
+    buffer = 2 * stack["receive_window"]
     sysctls = {
         "net.ipv4.tcp_sack": _flag(stack["sack"]),
         "net.ipv4.tcp_dsack": _flag(stack["spurious"] != "none"),
@@ -110,8 +117,8 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         # Not the route's rto_min: that would override what a congestion control asks for (TCP_BPF_RTO_MIN).
         "net.ipv4.tcp_rto_min_us": str(1000 * (whole_ms["min_rto"] or 0)),
         "net.ipv4.tcp_rto_max_ms": str(whole_ms["max_rto"]),
-        "net.ipv4.tcp_rmem": f"4096 131072 {max(window, 131_072)}",
-        "net.ipv4.tcp_wmem": f"4096 16384 {max(window, 16_384)}",
+        "net.ipv4.tcp_rmem": f"4096 {min(buffer, 131_072)} {buffer}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {max(buffer, 16_384)}",
         "net.ipv4.tcp_no_metrics_save": "1",
     }
     route = {"initcwnd": str(stack["initial_window"])}
