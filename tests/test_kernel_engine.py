@@ -18,7 +18,10 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.cli.entry import status
+from anabranch.engines.kernel import hosts
+from anabranch.engines.kernel.settings import StackError
 from anabranch.engines.kernel.simulation import KernelSimulation
+from anabranch.linux_network.namespace import NetworkNamespace
 from anabranch.results import Result
 from anabranch.runs import execute
 from tests.linux_leftovers import assert_nothing_left, network_namespaces
@@ -351,6 +354,20 @@ def test_a_receive_window_below_linuxs_first_one_bounds_the_flow() -> None:
     (delivered,) = run(text + stack).flows["delivered_bytes"]
     windows = 3 / 0.2
     assert 5 * 20_000 < delivered < 1.25 * 20_000 * windows
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_the_defaults_of_a_linux_that_lacks_sysctls_are_not_set() -> None:
+    newer = {"net.ipv4.tcp_rto_min_us", "net.ipv4.tcp_rto_max_ms", "net.ipv6.conf.all.disable_ipv6"}
+    sysctls = {key: value for key, (value, _) in hosts._WITHOUT.items()} | {"net.ipv4.tcp_sack": "1"}
+    assert hosts.needed(sysctls, lambda key: key not in newer) == {"net.ipv4.tcp_sack": "1"}
+    assert hosts.needed(sysctls, lambda _: True) == sysctls
+    with pytest.raises(StackError, match=r"tcp_rto_min_us.* from 6.11 on: it takes 200000 only, not 50000"):
+        hosts.needed({"net.ipv4.tcp_rto_min_us": "50000"}, lambda _: False)
+    # What a Linux without them does is what a new namespace of this Linux has.
+    with NetworkNamespace() as namespace:
+        for key in newer - {"net.ipv6.conf.all.disable_ipv6"}:
+            assert namespace.sysctl(key) == hosts._WITHOUT[key][0]
 
 
 def test_an_engine_in_real_time_makes_one_run_after_another() -> None:

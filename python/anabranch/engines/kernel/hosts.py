@@ -1,10 +1,11 @@
 """A namespace with a device for each host that sends or receives."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 from anabranch.engines.kernel.settings import LinuxStack, StackError
@@ -18,6 +19,12 @@ _COMMON = {
     # Senders have ports from 49152, as in captures.
     "net.ipv4.ip_local_port_range": "1024 32767",
 }
+_WITHOUT = {
+    "net.ipv6.conf.all.disable_ipv6": ("1", "with IPv6"),
+    "net.ipv4.tcp_rto_min_us": ("200000", "from 6.11 on"),
+    "net.ipv4.tcp_rto_max_ms": ("120000", "from 6.15 on"),
+}
+"""Sysctls that some Linux lacks: what it does without them, and which Linux has them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu:
     sysctls = _together(name, stacks, "sysctls")
     route = _together(name, stacks, "route")
     namespace = keep.enter_context(NetworkNamespace())
-    for key, value in (_COMMON | sysctls).items():
+    for key, value in needed(_COMMON | sysctls).items():
         namespace.set_sysctl(key, value)
     namespace.configure("link set lo up")
     device = open_device(namespace, DEVICE, address=address(node), mtu=mtu)
@@ -72,6 +79,25 @@ def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu:
         metrics = " ".join(f"{key} {value}" for key, value in route.items())
         namespace.configure(f"route replace default dev {DEVICE} src {address(node)} {metrics}")
     return Host(node, namespace, device)
+
+
+def _is_there(sysctl: str) -> bool:
+    return (Path("/proc/sys") / sysctl.replace(".", "/")).exists()
+
+
+def needed(sysctls: Mapping[str, str], is_there: Callable[[str], bool] = _is_there) -> dict[str, str]:
+    """The sysctls that are to be set: all but those that this Linux lacks and obeys nevertheless.
+
+    Raises:
+        StackError: this Linux lacks one, and has another value.
+    """
+    absent = {key: _WITHOUT[key] for key in sysctls if key in _WITHOUT and not is_there(key)}
+    for key, (value, since) in absent.items():
+        if sysctls[key] != value:
+            raise StackError(
+                f"this Linux ({os.uname().release}) has no sysctl {key}, which Linux has {since}: it takes {value} only, not {sysctls[key]}"
+            )
+    return {key: value for key, value in sysctls.items() if key not in absent}
 
 
 def _together(host: str, stacks: Sequence[LinuxStack], what: str) -> dict[str, str]:
