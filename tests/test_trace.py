@@ -41,21 +41,52 @@ def test_an_object_that_does_not_record_is_refused(tmp_path: Path, capsys: pytes
     assert "does not record its calls: compile it with clang -include" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--loss", "2"), "--loss 2: must be at least 0 and less than 1"),
+        (("--loss", "100%"), "--loss 1: must be at least 0 and less than 1"),
+        (("--calls", "0"), "--calls 0: must be at least 1"),
+        (("--duration", "0s"), "--duration 0s: must be more than 0"),
+    ],
+)
+def test_an_option_that_would_record_nothing_is_refused(
+    option: tuple[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(programs.find("anabranch_reno")), str(tmp_path / "trace.gz"), *option]
+    assert status(["congestion-control", "trace", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
 @pytest.fixture
-def recorded(tmp_path: Path, linux: None) -> Path:
-    """Some calls of Reno over a lossy path."""
+def recording(tmp_path: Path, linux: None) -> Path:
+    """The object of Reno that records its calls."""
     if not shutil.which("clang"):
         pytest.skip("needs clang")
     if not shutil.which("ip") or not Path("/dev/net/tun").exists():
         pytest.skip("needs ip and /dev/net/tun")
-    compiled, output = tmp_path / "reno.bpf.o", tmp_path / "reno.gz"
+    compiled = tmp_path / "reno.bpf.o"
     flags = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-include", SOURCES / "trace.bpf.h"]
     subprocess.run(["clang", *flags, "-c", SOURCES / "anabranch_reno.bpf.c", "-o", compiled], check=True)
+    return compiled
+
+
+def test_a_full_disk_ends_the_recording_with_its_reason(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    assert status(["congestion-control", "trace", str(recording), "/dev/full", "--duration", "5s"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "/dev/full: cannot be written (No space left on device)"
+
+
+@pytest.fixture
+def recorded(recording: Path, tmp_path: Path) -> Path:
+    """Some calls of Reno over a lossy path."""
+    output = tmp_path / "reno.gz"
     path = ["--rate", "50Mbit/s", "--delay", "2ms", "--loss", "2%", "--sysctl", "net.ipv4.tcp_timestamps=0"]
     arguments = [
         "congestion-control",
         "trace",
-        str(compiled),
+        str(recording),
         str(output),
         *path,
         "--calls",

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from anabranch.cli.exit_status import DONE, FAILED
-from anabranch.cli.options import OUTPUT, Json, Share, rate_bps, seconds
+from anabranch.cli.exit_status import DONE, FAILED, UsageError
+from anabranch.cli.options import OUTPUT, Json, Share, at_least, rate_bps, seconds
 from anabranch.cli.output import count, json_text
 
 PATH, LINUX = Group("Path", sort_key=1), Group("Linux", sort_key=2)
@@ -120,8 +120,14 @@ def trace_program(
     from anabranch.linux_programs.emulator import EmulatedPath
     from anabranch.linux_programs.tracing import trace
 
+    at_least(1, calls=calls)
+    if not 0 <= loss < 1:
+        raise UsageError(f"--loss {loss:g}: must be at least 0 and less than 1, such as 0.01 or 1%")
+    longest_s = seconds("--duration", duration)
+    if longest_s == 0:
+        raise UsageError(f"--duration {duration}: must be more than 0, such as 10s")
     network = EmulatedPath(rate_bps("--rate", rate), seconds("--delay", delay), loss)
-    recorded = trace(file, output, network, calls, seconds("--duration", duration), sysctl)
+    recorded = trace(file, output, network, calls, longest_s, sysctl)
     print(f"{output}: {count(recorded, 'call')}")
     return DONE
 

@@ -16,13 +16,14 @@ from anabranch.linux_programs.layouts import Btf
 from anabranch.linux_programs.libbpf import TAKE, LinuxError, libbpf
 from anabranch.linux_programs.loaded import LoadedObject
 from anabranch.linux_programs.trace_file import CONTENT, FORMAT, RECORD
+from anabranch.output_files import unwritable
 
 HEADER = Path(programs.__file__).with_name("trace.bpf.h")
 _MAP = "traced_calls"
 _CALL = np.dtype([("program", "S32"), ("sock", "<u8"), *CONTENT])
 """struct call of bpf/trace.bpf.h."""
 _BATCH = 1000
-"""Calls that are written together."""
+"""At least this number of calls is written together."""
 _LONGEST_NAME = 31
 _COARSE_CLOCK = 6
 """CLOCK_MONOTONIC_COARSE: its resolution is a tick."""
@@ -36,6 +37,7 @@ class Recorder:
 
         Raises:
             LinuxError: the object does not record its calls, or has another layout.
+            FileError: the file cannot be written.
         """
         ring = control.map_descriptor(_MAP)
         if ring is None:
@@ -44,6 +46,7 @@ class Recorder:
         found = [(members[program.member], program.name) for program in control.programs()]
         self._functions = [function for function, _ in found]
         self._index = {program[:_LONGEST_NAME].encode(): index for index, (_, program) in enumerate(found)}
+        self._path = path
         self._calls: list[bytes] = []
         self._flows: dict[int, int] = {}
         self._flow_count = 0
@@ -62,18 +65,26 @@ class Recorder:
             "record": RECORD,
             "record_bytes": np.dtype(RECORD).itemsize,
         }
-        self._file = gzip.GzipFile(path, "wb", compresslevel=1)
+        try:
+            self._file = gzip.GzipFile(path, "wb", compresslevel=1)
+        except OSError as error:
+            raise unwritable(path, error) from None
         self._file.write(json.dumps(header).encode() + b"\n")
 
     def _take(self, _: int, address: int, size: int) -> int:
         self._calls.append(ctypes.string_at(address, size))
-        if len(self._calls) == _BATCH:
-            self._write()
         return 0
 
     def poll(self, milliseconds: int = 100) -> None:
-        """Write what was recorded, and wait for at most this time if there is nothing."""
+        """Write what was recorded, and wait for at most this time if there is nothing.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
         self._library.call("ring_buffer__poll", self._ring, milliseconds)
+        # Not in the callback: ctypes drops its exceptions.
+        if len(self._calls) >= _BATCH:
+            self._write()
 
     def _flow(self, sock: int, function: str) -> int:
         """The number of a flow; a new one may have the address of a former one."""
@@ -90,16 +101,27 @@ class Recorder:
         records["flow"] = [self._flow(*pair) for pair in zip(calls["sock"].tolist(), named, strict=True)]
         for name, *_ in CONTENT:
             records[name] = calls[name]
-        self._file.write(records.tobytes())
+        try:
+            self._file.write(records.tobytes())
+        except OSError as error:
+            raise unwritable(self._path, error) from None
         self.calls += len(records)
         self._calls.clear()
 
     def close(self) -> None:
-        """Complete the file."""
-        self.poll(0)
-        self._library.call("ring_buffer__free", self._ring)
-        self._write()
-        self._file.close()
+        """Complete the file.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        try:
+            self.poll(0)
+            self._write()
+            self._file.close()
+        except OSError as error:
+            raise unwritable(self._path, error) from None
+        finally:
+            self._library.call("ring_buffer__free", self._ring)
 
     def __enter__(self) -> "Recorder":
         """The recorder; it is closed at the end of the block."""

@@ -12,6 +12,7 @@ from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emul
 from anabranch.linux_programs.loaded import LoadedObject
 from anabranch.linux_programs.namespaces import inside
 from anabranch.linux_programs.recorder import Recorder
+from anabranch.progress import Shown
 
 _PORT = 5001
 _CONNECTION_S = 10.0
@@ -36,9 +37,11 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
                 finally:
                     os._exit(1)
             try:
-                end = time.monotonic() + longest_s
-                while recorder.calls < calls and time.monotonic() < end:
-                    recorder.poll()
+                with Shown(1) as shown:
+                    while recorder.calls < calls and shown.elapsed_s() < longest_s:
+                        recorder.poll()
+                        done = max(recorder.calls / calls, shown.elapsed_s() / longest_s)
+                        shown.show(done, f"calls of {name}", f"{recorder.calls} recorded")
             finally:
                 os.kill(traffic, signal.SIGKILL)
                 os.waitpid(traffic, 0)
