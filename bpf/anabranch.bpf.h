@@ -56,7 +56,7 @@ enum {
 	TCP_CONGESTION = 13,
 	TCP_BPF_IW = 1001, /* segments, before data was sent */
 	TCP_BPF_SNDCWND_CLAMP = 1002, /* segments */
-	TCP_BPF_DELACK_MAX = 1003, /* microseconds, 1 jiffy to 40 ms */
+	TCP_BPF_DELACK_MAX = 1003, /* microseconds, 2 jiffies to 200 ms */
 	TCP_BPF_RTO_MIN = 1004, /* microseconds, 2 jiffies to 200 ms */
 };
 

@@ -157,6 +157,25 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
     assert flows.filter(flows["stack"] == "mine")["cwnd_segments"].to_list() == [hz / 10] * 3
 
 
+@needs_clang
+@pytest.mark.parametrize("option", ["TCP_BPF_RTO_MIN", "TCP_BPF_DELACK_MAX"])
+def test_options_of_timers_take_what_linux_takes(tmp_path: Path, option: str) -> None:
+    """Linux 6.18 at 250 Hz answered so: it takes two ticks, rounded up, to 200 ms, and returns -EINVAL for all else."""
+    taken, refused = [4_001, 8_000, 40_001, 100_000, 200_000], [-1, 0, 1, 4_000, 200_001, 204_001]
+    functions = f"""
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {{
+    int values[] = {{ {", ".join(map(str, taken + refused))} }};
+    int right = 0;
+    for (int i = 0; i < {len(taken + refused)}; i++)
+        right += bpf_setsockopt(sk, SOL_TCP, {option}, &values[i], 4) == (i < {len(taken)} ? 0 : -22);
+    tcp_sk(sk)->snd_cwnd = right;
+}}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct rate_sample *rs) {{ }}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    flows = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).run().flows
+    assert flows["cwnd_segments"].to_list() == [len(taken + refused)] * 3
+
+
 @pytest.mark.parametrize(
     ("congestion", "problem"),
     [

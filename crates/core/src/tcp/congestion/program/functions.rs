@@ -40,6 +40,9 @@ const LEVEL_TCP: u64 = 6;
 const DELACK_MAX: u64 = 1003;
 const RTO_MIN: u64 = 1004;
 
+/// The greatest value of both, microseconds (`TCP_RTO_MIN`, `TCP_DELACK_MAX`).
+const GREATEST_TIMER_US: u64 = 200_000;
+
 /// What Linux returns for a value out of range.
 const INVALID: u64 = -22i64 as u64;
 
@@ -149,8 +152,7 @@ impl ProgramKernel {
             (LEVEL_TCP, RTO_MIN | DELACK_MAX) if length == 4 => {
                 let value = memory.read(address, 4);
                 let ticks = (value * u64::from(self.hz)).div_ceil(1_000_000);
-                let limit = if option == RTO_MIN { 200_000 } else { 40_000 };
-                if ticks < 2 || value > limit {
+                if ticks < 2 || value > GREATEST_TIMER_US {
                     return Ok(INVALID);
                 }
                 self.options[usize::from(option == DELACK_MAX)].write(memory, self.socket, ticks);
