@@ -1,6 +1,12 @@
 """iperf3 as the sender of the kernel engine. The emulator counts the packets of both: neither count is made by the other program."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +81,33 @@ def test_what_iperf3_counts_is_what_crosses_the_links_on_both_paths() -> None:
     counted = series.filter(series["time_s"] > 1)["goodput_bps"].sum() * 0.5 / 8
     assert counted == pytest.approx(flow["delivered_bytes"], rel=1e-3)
     assert_nothing_left("iperf3", before)
+
+
+@pytest.mark.usefixtures("namespaces", "iperf3")
+def test_ctrl_c_at_a_terminal_keeps_what_iperf3_has_measured(tmp_path: Path) -> None:
+    """A terminal interrupts all processes of its foreground group."""
+    path, out = tmp_path / "stopped.toml", tmp_path / "out"
+    path.write_text(HEAD + BULK.replace('"4s"', '"60s"'))
+    command = [
+        sys.executable,
+        "-m",
+        "anabranch",
+        "run",
+        path,
+        "--engine",
+        "kernel",
+        "--max-lateness",
+        "60s",
+        "--out",
+        out,
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(5)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    result = Result.load(out)
+    assert result.interrupted
+    assert result.flows["delivered_bytes"][0] > 100_000
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ def _start(namespace: int, command: Sequence[str], options: Mapping[str, Any]) -
         enter(namespace, NEW_NETWORK)
         # For the processes that this thread starts from now on: the program only.
         unshare(NEW_PROCESS_IDS)
-        return subprocess.Popen(command, preexec_fn=prepare, **options)
+        # A session of its own: Ctrl-C at the terminal interrupts this process, which ends the program in its own time.
+        return subprocess.Popen(command, preexec_fn=prepare, start_new_session=True, **options)
     except FileNotFoundError:
         raise NetworkError(f"{command[0]} is not on this system") from None
     except OSError as error:
