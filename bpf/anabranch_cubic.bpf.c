@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* CUBIC (RFC 9438), an example to copy.
  *
- * It has the curve, the Reno-friendly region and fast convergence. Slow start is RFC 5681's, without HyStart.
- * Time is tp->tcp_mstamp, the time of the ACK.
+ * It has the curve, the Reno-friendly region and fast convergence. Time is tp->tcp_mstamp, the time of the ACK.
+ *
+ * Differences from RFC 9438. Linux has the second to the fourth, too:
+ * - Slow start is RFC 5681's, without HyStart (section 4.10).
+ * - Reno's window keeps its slope above the window of the last loss, where the RFC has one segment a round trip (section 4.3).
+ * - A reduction takes its share of the window, not of the segments in flight (section 4.6).
+ * - An undone reduction restores the window, but not the curve (section 4.9).
+ * - After a pause of the application the curve begins anew, from the window of then (section 5.8).
  */
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"
