@@ -7,9 +7,11 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from anabranch.linux_network import support
 from anabranch.linux_network.devices import join, open_device
 from anabranch.linux_network.errors import NetworkError
 from anabranch.linux_network.namespace import NetworkNamespace
@@ -97,6 +99,19 @@ def test_refusals_name_what_is_refused() -> None:
             host.start(["no-such-program"])
         with pytest.raises(NetworkError, match="link set nothing up"):
             host.configure("link set nothing up")
+
+
+def test_a_linux_that_allows_no_user_namespace_is_named_with_what_else_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho unshare failed: Operation not permitted >&2\nexit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(support, "missing", lambda: "a network namespace cannot be made: use sudo")
+    with pytest.raises(
+        NetworkError, match=r"use sudo; and .*user namespace.*\(unshare failed: Operation not permitted\)"
+    ):
+        support.enter_user_namespace([sys.executable, "-c", "raise SystemExit(3)"])
 
 
 def test_an_unprivileged_user_gets_namespaces_and_devices_as_root_of_a_user_namespace() -> None:

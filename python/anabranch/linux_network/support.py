@@ -50,12 +50,18 @@ def enter_user_namespace(command: Sequence[str]) -> NoReturn:
     """Replace this process by a command as root of a new user namespace, once.
 
     Raises:
-        NetworkError: this process is in it already, or ``unshare`` of util-linux is absent.
+        NetworkError: this process is in it already, ``unshare`` of util-linux is absent, or Linux allows none.
     """
     reason = missing() or "no user namespace is needed"
     if _ENTERED in os.environ:
         raise NetworkError(reason)
     words = _in_user_namespace(command, reason)
+    # Once this process is replaced, only unshare could speak.
+    trial = subprocess.run(
+        _in_user_namespace([command[0], "--version"], reason), capture_output=True, text=True, check=False
+    )
+    if trial.returncode:
+        raise NetworkError(f"{reason}; and Linux does not allow a user namespace instead ({trial.stderr.strip()})")
     os.environ[_ENTERED] = "1"
     os.execv(words[0], words)
 
