@@ -212,6 +212,21 @@ def test_a_program_is_the_control_of_its_flows() -> None:
 
 
 @pytest.mark.usefixtures("linux", "namespaces")
+def test_a_run_with_a_program_that_is_killed_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    path = tmp_path / "killed.toml"
+    stack = '[stacks]\nours = { preset = "linux-reno", congestion = { program = "anabranch_reno" } }\n'
+    path.write_text(HEAD + KILLED.replace("linux-cubic", "ours") + stack)
+    process = start(path, tmp_path / "out")
+    time.sleep(3)
+    process.kill()
+    process.wait()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("linux", "namespaces")
 def test_a_detector_without_duplicate_acks_leaves_losses_to_the_timer() -> None:
     text = BULK.replace('stack = "linux-cubic"', 'stack = "ours"')
     stack = """

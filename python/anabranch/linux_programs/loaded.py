@@ -37,8 +37,8 @@ class LoadedProgram(NamedTuple):
 class LoadedObject:
     """An object whose programs Linux accepted. Its controls can be chosen after :meth:`register`, until it is closed."""
 
-    def __init__(self, path: Path) -> None:
-        """Load the object; the verifier checks every program.
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
+        """Load the object; the verifier checks every program. Its bytes are ``data``, or else the file's.
 
         Raises:
             LinuxError: libbpf or BTF is absent, privileges are, or Linux refuses the object. The message has the verifier's reason.
@@ -47,7 +47,8 @@ class LoadedObject:
         self._library: Libbpf = libbpf()
         self._links: list[int] = []
         # libbpf before 1.2 does not know this section. Registering by a link is a flag of the map, whatever the section's name is.
-        self._bytes = content(path).replace(b".struct_ops.link\0", b".struct_ops\0\0\0\0\0\0")
+        data = content(path) if data is None else data
+        self._bytes = data.replace(b".struct_ops.link\0", b".struct_ops\0\0\0\0\0\0")
         self._library.clear()
         try:
             self.address = self._library.call("bpf_object__open_mem", self._bytes, len(self._bytes), None)

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from anabranch.linux_programs.loaded import LoadedObject, available
@@ -33,9 +32,7 @@ class Programs:
             ends = time.monotonic() + _PATIENCE_S
             while name in available() and time.monotonic() < ends:
                 time.sleep(0.02)
-            folder = Path(self._keep.enter_context(TemporaryDirectory(prefix="anabranch-")))
-            path = folder / f"{name}.o"
-            path.write_bytes(base64.b64decode(congestion["program"]))
-            self._keep.enter_context(LoadedObject(path)).register()
+            data = base64.b64decode(congestion["program"])
+            self._keep.enter_context(LoadedObject(Path(name), data)).register()
             self._loaded.add(congestion["program"])
         return name
