@@ -279,6 +279,10 @@ impl<'a> Machine<'a> {
         }
         match helper(number) {
             Some(Helper::MapLookup) => map(first)?.lookup(self.memory, second).ok_or_else(outside),
+            Some(Helper::MapUpdate) if map(first)?.would_evict(self.memory, second) => {
+                let name = &map(first)?.name;
+                Err(Fault::new(format!("fills the LRU map {name}: which key Linux would forget is not known")))
+            }
             Some(Helper::MapUpdate) => errno(map(first)?.update(self.memory, second, third, fourth)),
             Some(Helper::MapDelete) => errno(map(first)?.delete(self.memory, second)),
             Some(Helper::StorageGet) => map(first)?.storage(self.memory, third, fourth & 1 == 1).ok_or_else(outside),

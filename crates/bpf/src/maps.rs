@@ -33,6 +33,8 @@ pub struct Map {
     pub key_size: usize,
     pub value_size: usize,
     pub entries: usize,
+    /// Whether Linux makes room for a new key when it is full (LRU).
+    pub evicts: bool,
     /// The address of its values in the memory.
     pub address: u64,
 }
@@ -49,7 +51,8 @@ const INVALID: i64 = -22;
 
 /// Reads a declaration in a section `.maps`: a structure whose members point to types, or to arrays whose length is a number.
 pub fn declared(btf: &Btf, name: &str, of: TypeId) -> Result<Map, Error> {
-    let mut map = Map { name: name.into(), kind: MapKind::Array, key_size: 0, value_size: 0, entries: 1, address: 0 };
+    let (kind, evicts) = (MapKind::Array, false);
+    let mut map = Map { name: name.into(), kind, key_size: 0, value_size: 0, entries: 1, evicts, address: 0 };
     let mut kind = 0;
     for member in btf.members(of) {
         let Kind::Pointer(to) = btf.get(btf.resolve(member.of)).kind else { continue };
@@ -73,6 +76,7 @@ pub fn declared(btf: &Btf, name: &str, of: TypeId) -> Result<Map, Error> {
         24 => MapKind::SocketStorage,
         other => return Err(Error::new(format!("map {name} of type {other}"))),
     };
+    map.evicts = matches!(kind, 9 | 10);
     if map.kind == MapKind::SocketStorage {
         map.entries = 1;
     }
@@ -141,6 +145,13 @@ impl Map {
     pub fn lookup(&self, memory: &Memory, key: u64) -> Option<u64> {
         let key = memory.bytes(key, self.key_size)?;
         Some(self.find(memory, key).map_or(0, |index| self.value_of(index)))
+    }
+
+    /// Whether Linux would forget another key to set this one.
+    pub fn would_evict(&self, memory: &Memory, key: u64) -> bool {
+        let is_full = || (0..self.entries).all(|index| self.is_used(memory, index));
+        let is_new = || memory.bytes(key, self.key_size).is_some_and(|key| self.find(memory, key).is_none());
+        self.evicts && is_full() && is_new()
     }
 
     /// Sets a key's value; returns zero or Linux's error.

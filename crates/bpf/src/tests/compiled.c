@@ -39,6 +39,13 @@ struct {
 } table SEC(".maps");
 
 struct {
+	int (*type)[9]; /* BPF_MAP_TYPE_LRU_HASH */
+	int (*max_entries)[3];
+	u32 *key;
+	u64 *value;
+} recent SEC(".maps");
+
+struct {
 	int (*type)[27]; /* BPF_MAP_TYPE_RINGBUF */
 	int (*max_entries)[4096];
 } ring SEC(".maps");
@@ -145,6 +152,18 @@ OPERATION(maps)
 	return found ? result + *found : 0;
 }
 
+OPERATION(recent_keys)
+{
+	u64 result = 0;
+
+	for (u32 step = 0; step < arguments[1] + 2; step++) {
+		u32 key = step % (arguments[1] + 1);
+		u64 value = step;
+		result += 1 + bpf_map_update_elem(&recent, &key, &value, 0);
+	}
+	return result;
+}
+
 OPERATION(ring_buffer)
 {
 	return bpf_ringbuf_output(&ring, arguments, 8, 0);
@@ -163,6 +182,7 @@ struct operations {
 	u64 (*variables)(struct sock *, u32);
 	u64 (*loop)(struct sock *);
 	u64 (*maps)(struct sock *);
+	u64 (*recent_keys)(struct sock *, u32);
 	u64 (*ring_buffer)(struct sock *);
 };
 
@@ -180,6 +200,7 @@ struct operations several = {
 	.variables = (void *)variables,
 	.loop = (void *)loop,
 	.maps = (void *)maps,
+	.recent_keys = (void *)recent_keys,
 	.ring_buffer = (void *)ring_buffer,
 };
 char licence[] SEC("license") = "Dual MIT/GPL";

@@ -34,6 +34,11 @@ static LINKED: LazyLock<Option<(Program, Layout)>> = LazyLock::new(|| {
 
 /// The answer of an operation of a socket in which `field` is `value`.
 fn call(operation: &str, field: &str, value: u64) -> Result<u64, String> {
+    call_with(operation, field, value, 2)
+}
+
+/// The same with another second argument.
+fn call_with(operation: &str, field: &str, value: u64, second: u64) -> Result<u64, String> {
     let (program, layout) = LINKED.as_ref().expect("clang");
     let mut memory = program.memory().clone();
     let socket = memory.add(&[0xff; 64], None);
@@ -44,7 +49,7 @@ fn call(operation: &str, field: &str, value: u64) -> Result<u64, String> {
     memory.write(socket + u64::from(field.offset), field.size as usize, value);
     let operation = program.operation(operation).unwrap();
     program
-        .call(operation, &[socket, 2], &mut memory, &mut CountingKernel::default())
+        .call(operation, &[socket, second], &mut memory, &mut CountingKernel::default())
         .map_err(|fault| fault.to_string())
 }
 
@@ -89,4 +94,16 @@ fn constants_functions_variables_loops_and_maps_work() {
     assert_eq!(call("variables", "moved", 0), Ok(30 * 30 + 101));
     assert_eq!(call("loop", "moved", 0), Ok(1000 * 45 + 10));
     assert_eq!(call("maps", "moved", 0), Ok(2 * 100 + 4));
+}
+
+#[test]
+fn a_map_that_would_forget_a_key_ends_the_call_and_a_full_one_keeps_its_keys() {
+    if !has_clang() {
+        return;
+    }
+    assert_eq!(call_with("recent_keys", "moved", 0, 2), Ok(4), "three keys, the first of them twice");
+    assert_eq!(
+        call_with("recent_keys", "moved", 0, 3).unwrap_err(),
+        "recent_keys: fills the LRU map recent: which key Linux would forget is not known"
+    );
 }
