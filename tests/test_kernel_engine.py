@@ -18,10 +18,12 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.cli.entry import status
+from anabranch.compile import compile_run
 from anabranch.engines.kernel import hosts
-from anabranch.engines.kernel.settings import StackError
+from anabranch.engines.kernel.settings import StackError, linux_stack
 from anabranch.engines.kernel.simulation import KernelSimulation
 from anabranch.linux_network.namespace import NetworkNamespace
+from anabranch.linux_network.system_calls import ticks_per_second
 from anabranch.results import Result
 from anabranch.runs import execute
 from tests.linux_leftovers import assert_nothing_left, network_namespaces
@@ -323,6 +325,10 @@ def test_an_interrupted_run_keeps_what_there_was(tmp_path: Path) -> None:
         ('preset = "linux-cubic"\nmax_rto = "300s"', "between 1 s and 120 s"),
         ('preset = "linux-cubic"\ninitial_rto = "3s"', "first timeout of 1 s"),
         ('preset = "linux-cubic"\nhandshake = false', "a handshake"),
+        ('preset = "linux-cubic"\ncongestion = { name = "linux-cubic", hystart = false }', "congestion.hystart"),
+        ('preset = "linux-cubic"\nack = { name = "quick-ack", max_timer = "50ms" }', "ack.max_timer"),
+        ('preset = "linux-cubic"\ndetection = { name = "rack-tlp", max_ack_delay = "1ms" }', "detection.max_ack_delay"),
+        (f'preset = "linux-cubic"\nhz = {1000 if ticks_per_second() == 100 else 100}', "hz: .*this Linux has"),
         ('preset = "linux-cubic"\nmss = "87 bytes"', "88 to 32767 bytes, here by 87"),
         ('preset = "linux-cubic"\nmss = "32768 bytes"', "88 to 32767 bytes, here by 32768"),
         ('preset = "linux-cubic"\necn_echo = "exact"', "dctcp"),
@@ -351,6 +357,28 @@ def test_a_setting_that_only_one_of_two_stacks_needs_is_refused_in_either_order(
     stacks = '[stacks]\ndelays = { preset = "linux-reno" }\nanswers = { preset = "linux-reno", ack = "immediate" }\n'
     with pytest.raises(ValueError, match=r"host 'a'.*one value of quickack.*its default"):
         run(f'{HEAD}{traffic}{stacks}[run]\nduration = "1s"\n')
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        'detection = { name = "rack-tlp", threshold = 10, probe = false }',
+        'detection = { name = "dup-ack", threshold = 10 }\nsack = false',
+        'detection = "rack-tlp"\nack = "immediate"',
+        'ack = "quick-ack"\nhz = 250',
+        f"hz = {ticks_per_second()}",
+    ],
+)
+def test_parameters_that_linux_follows_or_has_anyway_are_taken(keys: str) -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "mine"') + f'[stacks.mine]\npreset = "linux-cubic"\n{keys}\n'
+    (stack,) = compile_run(Scenario.from_toml(text).cases[0], 1)["stacks"]
+    assert linux_stack(stack, lambda _: "").congestion == "cubic"
+
+
+@pytest.mark.parametrize("name", ["linux-cubic", "linux-cdg", "linux-vegas", "linux-bbr", "linux-dctcp"])
+def test_every_preset_of_linux_is_taken(name: str) -> None:
+    (stack,) = compile_run(Scenario.from_toml(BULK.replace("linux-cubic", name)).cases[0], 1)["stacks"]
+    assert linux_stack(stack, lambda _: "").congestion == name.removeprefix("linux-")
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -5,13 +5,13 @@ import gzip
 import hashlib
 import json
 import platform
-import time
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
 from anabranch import programs
+from anabranch.linux_network.system_calls import ticks_per_second
 from anabranch.linux_programs.layouts import Btf
 from anabranch.linux_programs.libbpf import TAKE, LinuxError, libbpf
 from anabranch.linux_programs.loaded import LoadedObject
@@ -25,8 +25,6 @@ _CALL = np.dtype([("program", "S32"), ("sock", "<u8"), *CONTENT])
 _BATCH = 1000
 """At least this number of calls is written together."""
 _LONGEST_NAME = 31
-_COARSE_CLOCK = 6
-"""CLOCK_MONOTONIC_COARSE: its resolution is a tick."""
 
 
 class Recorder:
@@ -58,7 +56,7 @@ class Recorder:
             "format": FORMAT,
             "control": name,
             "linux": platform.release(),
-            "hz": round(1 / time.clock_getres(_COARSE_CLOCK)),
+            "hz": ticks_per_second(),
             "layout_sha256": hashlib.sha256(programs.LAYOUT.read_bytes()).hexdigest(),
             "functions": self._functions,
             "programs": [program for _, program in found],

@@ -1,9 +1,10 @@
 """What Linux is asked for so that it behaves as a stack says: sysctls, routes, socket options. What Linux cannot do is refused by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.linux_network.system_calls import ticks_per_second
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 
@@ -22,6 +23,15 @@ _LINUX_NAMES: Mapping[str, str] = {
 }
 """Linux's congestion controls by the names of ours."""
 _ALTERNATIVES = {"reno": "linux-reno", "newreno": "linux-reno", "cubic": "linux-cubic"}
+_FOLLOWED = {"detection": ("threshold", "probe")}
+"""Parameters of algorithms that become settings of Linux."""
+_PRESET: Mapping[str, Mapping[str, Any]] = {
+    "detection": {"rtt_by_sequence": True},
+    "ack": {"compression": 11 * PICOSECONDS_PER_MILLISECOND // 10},
+}
+"""Those that the presets of Linux set to what it has anyway."""
+_DEFAULT_HZ = 250
+"""Of a stack, whatever this Linux has."""
 _SEGMENT = range(88, 32_768)
 """Bytes that Linux takes for TCP_MAXSEG (``TCP_MIN_MSS``, ``MAX_TCP_WINDOW``)."""
 _NEVER = 1_000_000
@@ -84,6 +94,11 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
     if stack["follows"] != "linux":
         raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)
+    for kind in ("congestion", "detection", "ack"):
+        for key in _not_followed(kind, stack[kind]):
+            raise refuse(f"{kind}.{key}", f"it has its own {key}; leave this one out")
+    if stack["hz"] not in (_DEFAULT_HZ, hz := ticks_per_second()):
+        raise refuse("hz", f"this Linux has {hz}; give this value, or leave hz out")
     timestamps = stack["spurious"] == "eifel" or stack["header"] >= _HEADERS + _TIMESTAMPS
     maximum_segment = stack["mss"] + stack["header"] - _HEADERS
     if maximum_segment not in _SEGMENT:
@@ -135,6 +150,18 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         sysctls=sysctls | _detection(stack, refuse),
         route=route,
     )
+
+
+def _not_followed(kind: str, algorithm: Mapping[str, Any]) -> Iterator[str]:
+    """The parameters of an algorithm that differ from their defaults and become no setting of Linux."""
+    if "program" in algorithm:
+        return
+    (parameters,) = (one["parameters"] for one in REGISTRIES[kind] if one["name"] == algorithm["name"])
+    for parameter in parameters:
+        key = parameter["name"]
+        is_own = algorithm[key] not in (parameter["default"], _PRESET.get(kind, {}).get(key))
+        if is_own and key not in _FOLLOWED.get(kind, ()):
+            yield key
 
 
 def _congestion(
