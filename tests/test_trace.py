@@ -1,9 +1,12 @@
 """Calls of real flows in Linux are recorded as they happened."""
 
 import hashlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,27 @@ def test_a_full_disk_ends_the_recording_with_its_reason(recording: Path, capsys:
         pytest.skip("needs /dev/full")
     assert status(["congestion-control", "trace", str(recording), "/dev/full", "--duration", "5s"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "/dev/full: cannot be written (No space left on device)"
+
+
+def test_ctrl_c_ends_a_recording_whatever_it_does_at_that_moment(recording: Path, tmp_path: Path) -> None:
+    """The calls come so fast that most interrupts meet the function that takes them."""
+    output = tmp_path / "trace.gz"
+    path = ["--rate", "1Gbit/s", "--delay", "0s", "--calls", "100000000"]
+    for _ in range(5):
+        output.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "anabranch", "congestion-control", "trace", recording, output, *path]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            while not output.exists() or output.stat().st_size < 20_000:
+                assert process.poll() is None
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+        finally:
+            process.terminate()  # which ends it the second time
+        assert sum(map(len, read_records(output))) > 0
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import platform
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -79,7 +80,8 @@ class Recorder:
         Raises:
             FileError: the file cannot be written.
         """
-        self._library.call("ring_buffer__poll", self._ring, milliseconds)
+        with suppress(InterruptedError):
+            self._library.call("ring_buffer__poll", self._ring, milliseconds)
         # Not in the callback: ctypes drops its exceptions.
         if len(self._calls) >= _BATCH:
             self._write()

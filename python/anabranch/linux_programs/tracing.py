@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from anabranch.interrupts import Interruptible
 from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emulated
 from anabranch.linux_programs.loaded import LoadedObject
 from anabranch.linux_programs.namespaces import inside
@@ -25,6 +26,7 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
     One connection after another transfers data without end.
 
     Raises:
+        KeyboardInterrupt: it was interrupted, and the file has the calls until then.
         LinuxError: Linux refuses the object, it does not record its calls, or the path cannot be made.
     """
     with LoadedObject(path) as control:
@@ -37,14 +39,18 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
                 finally:
                     os._exit(1)
             try:
-                with Shown(1) as shown:
-                    while recorder.calls < calls and shown.elapsed_s() < longest_s:
+                # An exception of a signal's handler would be lost in the recorder's callback.
+                stop = threading.Event()
+                with Interruptible(stop), Shown(1) as shown:
+                    while recorder.calls < calls and shown.elapsed_s() < longest_s and not stop.is_set():
                         recorder.poll()
                         done = max(recorder.calls / calls, shown.elapsed_s() / longest_s)
                         shown.show(done, f"calls of {name}", f"{recorder.calls} recorded")
             finally:
                 os.kill(traffic, signal.SIGKILL)
                 os.waitpid(traffic, 0)
+        if stop.is_set():
+            raise KeyboardInterrupt
         return recorder.calls
 
 
