@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import statistics
+from anabranch import statistics, units
 from anabranch.cli import status
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
@@ -566,6 +566,37 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
         tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
         assert runs.links.height == 2 * 3 * 2 * 2
     assert_frame_equal(*(table.sort("which", "delay") for table in tables))
+
+
+def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:
+    """A scenario takes each value as the report writes it, and means the same by it."""
+    texts = ["1048576 B", "1048577 B", "1 MB"]
+    plan(tmp_path, losses=(0.01,), more=f"traffic.0.size = {texts}")
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "1 MB"'))
+    result = Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept")
+    written = {variant.values["size"] for variant in report_of([tmp_path / "swept"]).variants}
+    assert {units.size(text) for text in written} == {units.size(text) for text in texts}
+
+
+def test_a_report_takes_limits_of_several_units_as_they_are_written(tmp_path: Path) -> None:
+    texts = ["50 packets", "1 bdp", "30 kB"]
+    result = sweep(tmp_path, losses=(0.01,), more=f"topology.queue.limit = {texts}").execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept")
+    assert {variant.values["limit"] for variant in report_of([tmp_path / "swept"]).variants} == set(texts)
+
+
+def test_a_report_keeps_the_unit_of_frequencies(tmp_path: Path) -> None:
+    plan(tmp_path, losses=(0.01,), more='traffic.0.short.arrivals = ["100/s", "200/s", "1/ms"]')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        scenario.read_text().replace("bulk = true", 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }')
+    )
+    run_directory.write(Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1), tmp_path / "swept")
+    variants = report_of([tmp_path / "swept"]).variants
+    assert {variant.numbers["arrivals"] for variant in variants} == {100, 200, 1000}
+    assert all(variant.units == {"arrivals": "a second"} for variant in variants)
 
 
 def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,8 @@ from anabranch.text_table import quantity
 
 _SCALES = {"s": (units.duration, units.PICOSECONDS_PER_SECOND), "bit/s": (units.rate, 1)}
 """How to read a quantity that reports write with a prefix, and how many of what that gives make one of the unit."""
+_SUFFIXES = {"a second": "/s"}
+"""How a scenario writes a unit, where reports call it otherwise."""
 
 
 def write(result: SweepResult, folder: Path) -> None:
@@ -69,9 +71,12 @@ def _record(row: Mapping[str, Any], keys: list[str], units_of: Mapping[str, str]
 
 
 def _text(value: Any, unit: str) -> Any:
-    """A value with its unit, as a scenario has it; with a prefix where that loses no digit."""
-    if unit not in _SCALES or not isinstance(value, float):
-        return f"{value:g} {unit}" if unit in ("bytes", "packets") else value
-    text = quantity(value, unit)
-    parse, scale = _SCALES[unit]
-    return text if float(parse(text) / scale) == value else f"{value} {unit}"
+    """A value with its unit, as a scenario has it; with a prefix where that loses no digit. Texts stand as they are."""
+    if not unit or not isinstance(value, float):
+        return value
+    if unit in _SCALES:
+        text = quantity(value, unit)
+        parse, scale = _SCALES[unit]
+        if float(parse(text) / scale) == value:
+            return text
+    return f"{str(value).removesuffix('.0')}{_SUFFIXES.get(unit, f' {unit}')}"
