@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from anabranch.comparison import rank
+from anabranch.report.answer import unjudged
 
 
 def values(*rows: tuple[str, str, int, float | None]) -> pl.DataFrame:
@@ -69,6 +70,28 @@ def test_only_seeds_that_both_have_are_compared() -> None:
     """A run of b failed: seed 2 of a has no partner, and must not count as a difference."""
     found = rank(values(("", "a", 1, 5.0), ("", "b", 1, 4.0), ("", "a", 2, 50.0)), ["loss"], "stack", most_is_best=True)
     assert found.row(1, named=True)["behind"] == 1
+
+
+def test_without_a_common_seed_nothing_is_said_of_the_difference() -> None:
+    rows = values(("", "a", 1, 5.0), ("", "a", 2, 6.0), ("", "b", 3, 4.0), ("", "b", 4, 3.0))
+    other = rank(rows, ["loss"], "stack", most_is_best=True).row(1, named=True)
+    assert (other["behind"], other["behind_half"], other["decided"]) == (None, None, None)
+    assert unjudged(other) == "no common seed"
+
+
+def test_what_rounding_leaves_of_equal_values_is_no_difference() -> None:
+    """Ten tenths in either order: 1 and the double below it."""
+    below = sum([0.1] * 10)
+    assert below != 1
+    found = rank(
+        values(("", "a", 1, 1.0), ("", "b", 1, below), ("", "a", 2, below), ("", "b", 2, 1.0)),
+        ["loss"],
+        "stack",
+        most_is_best=True,
+    )
+    assert found["half"].to_list() == [0, 0]
+    other = found.row(1, named=True)
+    assert (other["behind"], other["behind_half"]) == (0, 0)
 
 
 def test_predictions_are_decided_by_their_intervals() -> None:

@@ -7,11 +7,12 @@ the same seed have the same random numbers, so the difference of two treatments 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 import polars as pl
 
-from anabranch.statistics import half_width
+from anabranch.statistics import ROUNDING, half_width
 
 RANKED: dict[str, type[pl.DataType]] = {
     "rank": pl.UInt32,
@@ -38,7 +39,8 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
         A row for each condition and treatment with a known value, conditions in the order of their first row: ``condition``, ``treatment``,
         ``rank`` (from 1), ``mean`` over the seeds and ``half`` the width of its 95 % confidence interval (Student's t, null with one seed).
         ``behind`` is by how much the best is better, over the seeds that both have, and ``behind_half`` half the width of that difference's
-        interval. ``decided`` says whether the interval excludes zero. These three are null for the best, and ``decided`` with a single seed.
+        interval. ``decided`` says whether the interval excludes zero. These three are null for the best and without
+        a common seed, and ``decided`` with a single one.
         Seeds say nothing of a ``predicted`` value: its ``half`` and ``behind_half`` are null, and it is ``decided`` where the predicted
         intervals of the two do not overlap, and null where they are not known.
     """
@@ -77,9 +79,11 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
 
 def _behind(
     best: dict[int, float], other: dict[int, float], most_is_best: bool
-) -> tuple[float, float | None, bool | None]:
-    """The mean paired difference, half the width of its interval, and whether that excludes zero."""
+) -> tuple[float | None, float | None, bool | None]:
+    """The mean paired difference, half the width of its interval, and whether that excludes zero; unknown without a common seed."""
     mean, half = paired(other, best) if most_is_best else paired(best, other)
+    if isnan(mean):
+        return None, None, None
     return mean, half, None if half is None else mean > half
 
 
@@ -93,11 +97,12 @@ def _are_apart(first: tuple[Any, Any] | None, second: tuple[Any, Any] | None) ->
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float | None]:
     """The mean of ``second - first`` over the seeds that both have, and half the width of its 95 % confidence interval.
 
-    Values are by seed. The mean is NaN without a common seed, and the interval is unknown with fewer than two.
+    Values are by seed; those that only rounding tells apart are equal. The mean is NaN without a common seed, and the interval is unknown with fewer than two.
     """
-    differences = [second[seed] - first[seed] for seed in first if seed in second]
-    if not differences:
+    pairs = [(first[seed], second[seed]) for seed in first if seed in second]
+    if not pairs:
         return float("nan"), None
+    differences = [0.0 if abs(y - x) <= ROUNDING * max(abs(x), abs(y)) else y - x for x, y in pairs]
     return sum(differences) / len(differences), half_width(differences)
 
 

@@ -19,6 +19,9 @@ MOST_GROUPS = 9
 LEAST_RATE_BPS = 1.0
 """A mean or interval of rates below this counts as zero: it is what rounding leaves of equal values."""
 
+ROUNDING = 1e-12
+"""Values that differ by less than this share of the greatest are equal: the order in which they were added up leaves as much."""
+
 
 def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
     """The t for which ``P(|T| <= t) = confidence`` under Student's distribution with ``degrees`` of freedom.
@@ -54,10 +57,15 @@ def _two_sided(angle: float, degrees: int) -> float:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Half the width of the 95 % confidence interval of the mean (Student's t), unknown for fewer than two values."""
+    """Half the width of the 95 % confidence interval of the mean (Student's t), unknown for fewer than two values.
+
+    It is zero for values that only :data:`ROUNDING` tells apart.
+    """
     count = len(values)
     if count < 2:
         return None
+    if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
+        return 0.0
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     return student_t(count - 1) * math.sqrt(variance / count)

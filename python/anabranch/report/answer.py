@@ -16,6 +16,7 @@ from anabranch.report.parts import Column, Table, count, first_rows, get
 from anabranch.report.treatments import CONDITION, TREATMENT
 
 UNDECIDED = "undecided"
+NO_COMMON_SEED = "no common seed"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def of(outcome: Outcome) -> Answer | None:
     for condition, treatment in best.select(CONDITION, TREATMENT).rows():
         wins.setdefault(treatment, []).append(condition)
     ahead = None
-    if len(first) > 1 and first[0]["mean"]:
+    if len(first) > 1 and first[0]["mean"] and first[1]["behind"] is not None:
         ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
     return Answer(
         outcome.name,
@@ -76,8 +77,10 @@ def of(outcome: Outcome) -> Answer | None:
 
 
 def unjudged(row: Mapping[str, Any]) -> str:
-    """Why nothing is decided of a row of :func:`anabranch.comparison.rank`."""
-    return "no interval" if row["predicted"] else "one seed"
+    """Why nothing is decided of a row of :func:`anabranch.comparison.rank` that is not the best."""
+    if row["predicted"]:
+        return "no interval"
+    return NO_COMMON_SEED if row["behind"] is None else "one seed"
 
 
 def _span(

@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch import comparison
 from anabranch.report import chart
-from anabranch.report.answer import UNDECIDED
+from anabranch.report.answer import NO_COMMON_SEED, UNDECIDED
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.costs import costs
 from anabranch.report.evaluation import Evaluation
@@ -40,7 +40,7 @@ class _Difference:
     def verdict(self) -> str:
         """More or less than in the first, as far as the seeds decide."""
         if isnan(self.difference):
-            return "no common seed"
+            return NO_COMMON_SEED
         if self.half is None:
             return "predicted" if self.predicted else "one seed"
         if self.difference == 0 and self.half == 0:

@@ -161,7 +161,9 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
                 "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
-                "verdict": {True: "decided", False: UNDECIDED, None: unjudged(row)}[row["decided"]],
+                "verdict": {True: "decided", False: UNDECIDED, None: unjudged(row) if row["next"] else "–"}[
+                    row["decided"]
+                ],
             }
             for row in found.to_dicts()
         ]
