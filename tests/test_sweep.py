@@ -14,8 +14,9 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import statistics, units
+from anabranch import progress, statistics, units
 from anabranch.cli import status
+from anabranch.progress import Shown
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
 from anabranch.scenario import Scenario, ScenarioError
@@ -324,6 +325,17 @@ def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str
     assert_frame_equal(again.links, links)
 
 
+def test_progress_of_a_changed_plan_counts_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two more seeds for each of 4 cells: 8 runs are new, and 8 are there already. These say nothing of the time that is left."""
+    said: list[str] = []
+    monkeypatch.setattr(
+        Shown, "show", lambda shown, done, what, rate: said.append(f"{what}: {done / shown._total:.0%}")
+    )
+    sweep(tmp_path, losses=(0.01, 0.02)).execute(tmp_path / "out", jobs=1)
+    sweep(tmp_path, losses=(0.01, 0.02), seeds=4).execute(tmp_path / "out", jobs=1)
+    assert said[-1] == "8 of 8 runs: 100%"
+
+
 def test_a_changed_file_of_the_scenario_changes_its_runs(tmp_path: Path, executed: list[str]) -> None:
     path = plan(tmp_path)
     scenario = tmp_path / "scenario.toml"
@@ -614,6 +626,16 @@ def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, caps
     assert "newreno" in chart.read_text(encoding="utf-8")
     assert status(["export", str(tmp_path / "out"), "-o", str(csv)]) == 0
     assert pl.read_csv(csv / "flows.csv").height == found.execute(tmp_path / "out", jobs=1).flows["goodput_bps"].count()
+
+
+def test_a_long_report_says_that_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("QUIET_S", "LINE_INTERVAL_S", "STATUS_INTERVAL_S"):
+        monkeypatch.setattr(progress, name, 0.01)
+    sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
+    assert status(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")]) == 0
+    assert "computing the report" in capsys.readouterr().err
 
 
 def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:

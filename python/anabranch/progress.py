@@ -24,7 +24,7 @@ class Shown(AbstractContextManager["Shown"]):
 
     def __init__(self, total: float, enabled: bool = True) -> None:
         """``total`` is all that is to be done, in any unit."""
-        self._total = total
+        self._all = self._total = total
         self._enabled = enabled
         self._began = time.monotonic()
         self._last_line = self._began
@@ -45,6 +45,10 @@ class Shown(AbstractContextManager["Shown"]):
             share = min(1.0, done / self._total) if self._total > 0 else 1.0
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
             print(f"{what}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
+
+    def skip(self, kept: float) -> None:
+        """So much of the work need not be done, and counts neither as done nor as to be done."""
+        self._total = self._all - kept
 
     def elapsed_s(self) -> float:
         """Seconds since the work began."""
@@ -101,11 +105,6 @@ class Reporter(Shown):
     def __init__(self, total_s: float, enabled: bool = True) -> None:
         """``total_s`` is the virtual time of all runs."""
         super().__init__(total_s, enabled)
-        self._all_s = total_s
-
-    def skip(self, kept_s: float) -> None:
-        """So much of the virtual time need not be run, and counts neither as done nor as to be done."""
-        self._total = self._all_s - kept_s
 
     def update(self, done_s: float, packet_hops: int, runs: str, before_packets: str) -> None:
         """``done_s`` of virtual time and ``packet_hops`` are done. ``runs`` says how many runs have ended. ``before_packets`` is shown before the first hop."""

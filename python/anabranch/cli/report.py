@@ -19,8 +19,10 @@ def report(
     ),
 ) -> int:
     """Write one self-contained HTML report of one or several run directories, or directories of sweeps."""
+    from anabranch.progress import Computing
     from anabranch.report import write
 
-    with run_directories(runs) as directories:
-        print(write(directories, output))
+    with Computing("the report"), run_directories(runs) as directories:
+        written = write(directories, output)
+    print(written)
     return DONE

@@ -98,7 +98,7 @@ class _Work:
         self._again: deque[Chunk] = deque()
         self._per_run_s = CHUNK_S
         self._flushed_at = time.monotonic()
-        self._total = self._done = self._failed = 0
+        self._total = self._done = self._failed = self._recalled = 0
 
     def run(self, numbers: Iterable[int]) -> None:
         """Run those that are not finished; those in real time come last, one after another."""
@@ -106,7 +106,7 @@ class _Work:
         apart: dict[bool, list[int]] = {False: [], True: []}
         for number in left:
             apart[ENGINES[self._sweep.run(number).engine].in_real_time].append(number)
-        self._total, self._done, self._failed = len(left), 0, 0
+        self._total, self._done, self._failed, self._recalled = len(left), 0, 0, 0
         with Shown(len(left), self._show) as shown:
             for in_real_time, own in apart.items():
                 if not own or self._stop.is_set():
@@ -184,7 +184,8 @@ class _Work:
             self._waiting[run_hash].append(number)
         elif self._store.knows(run_hash):
             self._store.recall(run_hash, number)
-            self._done += 1
+            self._total -= 1
+            self._recalled += 1
         else:
             self._waiting[run_hash] = [number]
             self._ready.append(Task(run_hash, run.engine, json.dumps(spec)))
@@ -211,4 +212,5 @@ class _Work:
     def _say(self, shown: Shown) -> None:
         failed = f", {self._failed} failed" if self._failed else ""
         rate = self._done / max(shown.elapsed_s(), 1e-9)
+        shown.skip(self._recalled)
         shown.show(self._done, f"{self._done} of {self._total} runs{failed}", f"{rate:.3g} runs/s")
