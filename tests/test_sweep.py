@@ -628,6 +628,20 @@ def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, caps
     assert pl.read_csv(csv / "flows.csv").height == found.execute(tmp_path / "out", jobs=1).flows["goodput_bps"].count()
 
 
+def test_the_table_says_which_completion_times_are_lower_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10 kB take a moment of the 300 ms, and 10 MB take 8 s at 10 Mbit/s: with two seeds, two flows do not finish."""
+    plan(tmp_path, stacks=["newreno"], losses=(0.01,), more='traffic.0.size = ["10kB", "10MB"]')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "10kB"'))
+    assert status(["sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"), "-j", "1"]) == 0
+    _, head, small, large, *notes = capsys.readouterr().out.splitlines()
+    assert head.split()[-1] == "unfinished"
+    assert [row.split()[-1] for row in (small, large)] == ["0", "2"]
+    assert any("lower bounds" in note for note in notes)
+
+
 def test_a_long_report_says_that_it_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

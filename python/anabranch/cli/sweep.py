@@ -119,6 +119,8 @@ def sweep(
 
 
 def _print_summary(result: "SweepResult") -> None:
+    from anabranch.run_tables import UNFINISHED
+
     summary = result.summary
     conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
     keys = [key for key in (*conditions, *treatments) if summary[key].n_unique() > 1]
@@ -138,15 +140,18 @@ def _print_summary(result: "SweepResult") -> None:
             str(one["runs"]),
             *rates,
             percent(one["retransmit_ratio"]),
-            *(times if has_sizes else ()),
+            *((*times, "-" if one["unfinished"] is None else str(one["unfinished"])) if has_sizes else ()),
         )
 
     more = summary.height - MOST_ROWS
     rest = (
         f"... and {count(more, 'row')} more, which --json has; `anabranch report {result.directory}` ranks treatments."
     )
-    notes = (rest,) if more > 0 else ()
-    head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *(("completion", "± 95 %") if has_sizes else ()))
+    notes = [rest] if more > 0 else []
+    if has_sizes and summary["unfinished"].sum():
+        notes.append(UNFINISHED)
+    completion = ("completion", "± 95 %", "unfinished") if has_sizes else ()
+    head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *completion)
     print(result.document["title"])
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))
 
