@@ -158,6 +158,14 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
         ),
         (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
         (("[treatments]", "[[treatments.random]]\nrun.duration = ['1s']\n[treatments]"), "samples must say how many"),
+        (
+            ("0.03", "[0.03, 0.04]"),
+            'conditions."impairments[0].loss" = [0.03, 0.04]: each value must be a single one; here is a list inside it',
+        ),
+        (
+            ("0.03", "{ model = 'periodic', every = [9, 10] }"),
+            "each value must be a single one; here is a list inside it",
+        ),
         (("0.03", "'1%'"), 'values must differ from each other; 0.01 and "1%" are equal'),
         (
             (
@@ -535,6 +543,8 @@ def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytes
     [
         (["--cluster", "tcp://127.0.0.1:1", "-j", "2"], "give either jobs or cluster"),
         (["--max-seeds", "5"], "max-seeds goes with until"),
+        (["--max-seeds", "5", "--dry-run"], "max-seeds goes with until"),
+        (["--until", "soon", "--dry-run"], 'until "soon": must be such as "ci < 2 %"'),
         (["--until", "soon"], 'until "soon": must be such as "ci < 2 %"'),
         (["-j", "0"], "--jobs 0: must be at least 1"),
     ],

@@ -88,7 +88,10 @@ def sweep(
     say(loaded.size)
     if work.dry_run:
         from anabranch.sweep.estimate import estimate
+        from anabranch.sweep.until import Until
 
+        if Until.read(seeds.until, seeds.max_seeds) is not None:
+            say("note: the estimate is without the seeds that --until adds.")
         found = estimate(loaded, directory, work.jobs)
         print(json_text(asdict(found)) if output.json else "\n".join(_lines(found, work.cluster)))
         return DONE

@@ -61,9 +61,7 @@ def execute(
     real = [name for name in sweep.engines if ENGINES[name].in_real_time]
     if cluster is not None and real:
         raise SweepError(f"the engine {real[0]} runs in real time and needs a machine for itself; leave cluster out")
-    if until is None and max_seeds is not None:
-        raise SweepError("max-seeds goes with until: it ends the seeds that until adds")
-    rule = None if until is None else Until.read(until, max_seeds)
+    rule = Until.read(until, max_seeds)
     refuse_after_fork()
     stop = Event()
     note = ""

@@ -110,7 +110,7 @@ class Sweep:
         if problems:
             raise self._error(*problems)
         self._paths = [self._put(axis) for axis in self._axes]
-        if problems := list(self._repeated()):
+        if problems := [*self._repeated(), *self._lists_inside()]:
             raise self._error(*problems)
         self._add_matrix(scenario_text)
         self._check(scenario_text)
@@ -343,19 +343,26 @@ class Sweep:
                         break
                 found.append((path, key))
 
+    def _lists_inside(self) -> Iterator[Problem]:
+        """Values with a list inside, of which a run would take the first entry only."""
+        for axis, paths in zip(self._axes, self._paths, strict=True):
+            for row in axis.rows:
+                if not any(isinstance(value, list | Mapping) for value in row):
+                    continue
+                document = walk.substitute(self._base, dict(zip(paths, row, strict=True)))
+                _, lists = walk.examine(document, Variant)
+                for place, path, value in zip(axis.places, paths, row, strict=True):
+                    if any(one.path[: len(path)] == path for one in lists):
+                        yield Problem(place, "each value must be a single one; here is a list inside it", value)
+
     def _add_matrix(self, scenario_text: str) -> None:
         """Lists of the scenario that the plan does not replace are further axes.
 
         Raises:
-            PlanError: a value of the plan has a list inside.
             ScenarioError: a list of the scenario has equal values.
         """
         _, sweeps = walk.examine(self._base, Variant)
         for dimension in walk.dimensions(sweeps):
-            for axis, paths in zip(self._axes, self._paths, strict=True):
-                for place, path in zip(axis.places, paths, strict=True):
-                    if any(one[: len(path)] == path for one in dimension.paths):
-                        raise self._error(Problem(place, "each value must be a single one; here is a list inside it"))
             if problems := list(walk.repeated([dimension])):
                 raise ScenarioError(problems, str(self._file), scenario_text)
             rows = tuple((value,) * len(dimension.paths) for value in dimension.values)

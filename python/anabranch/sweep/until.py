@@ -26,12 +26,16 @@ class Until:
     """Seeds of a cell."""
 
     @classmethod
-    def read(cls, text: str, most: int | None) -> "Until":
-        """The rule of a text such as ``ci < 2 %``.
+    def read(cls, text: str | None, most: int | None) -> "Until | None":
+        """The rule of a text such as ``ci < 2 %``; none without a text.
 
         Raises:
-            SweepError: it is no such rule, or the greatest number of seeds is too small.
+            SweepError: it is no such rule, or the greatest number of seeds is too small, or there without a rule.
         """
+        if text is None:
+            if most is not None:
+                raise SweepError("max-seeds goes with until: it ends the seeds that until adds")
+            return None
         match = _RULE.fullmatch(text)
         if match is None or not 0 < float(match[1]) < 100:
             raise SweepError(f'until "{text}": must be such as "ci < 2 %"')
