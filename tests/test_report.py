@@ -134,6 +134,16 @@ class TestSeries:
         found = series.flow_series(samples.lazy(), flows, ["cwnd_segments"])
         assert found.select("time_s", "value", "low", "high").rows() == [(1.0, 2.0, 1.0, 3.0), (2.0, 4.0, 2.0, 6.0)]
 
+    def test_the_band_of_many_flows_has_interpolated_quantiles(self) -> None:
+        """Of 1 to 10, the 10 % quantile is 1.9 and the 90 % quantile 9.1 (Hyndman and Fan 1996, type 7)."""
+        numbers = range(10)
+        flows = pl.DataFrame({"run": 0, "flow": numbers, "stack": "a", "src": "x", "dst": "y", "variant": 0})
+        samples = pl.DataFrame({"run": 0, "variant": 0, "flow": numbers, "time_s": 1.0}).with_columns(
+            cwnd_segments=pl.col("flow") + 1.0
+        )
+        found = series.flow_series(samples.lazy(), flows, ["cwnd_segments"]).row(0, named=True)
+        assert [found[name] for name in ("low", "value", "high")] == pytest.approx([1.9, 5.5, 9.1])
+
     def test_long_series_are_thinned_without_moving_their_mean(self) -> None:
         count = 100_000
         flows = pl.DataFrame({"run": [0], "flow": [0], "stack": ["a"], "src": "x", "dst": "y", "variant": 0})

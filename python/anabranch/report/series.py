@@ -21,7 +21,7 @@ def flow_series(
 
     With few flows in a run, ``series`` is the flow, ``value`` its mean over the runs, ``low`` and ``high`` the least
     and the most of a run. With more than :data:`LINES`, ``series`` is the stack, ``value`` the median over flows and
-    runs, ``low`` and ``high`` the 10 % and 90 % quantiles.
+    runs, ``low`` and ``high`` the 10 % and 90 % quantiles, interpolated linearly.
 
     Args:
         samples: the flow series, with the columns ``by``.
@@ -88,7 +88,7 @@ def _spread(measures: Sequence[str], quantiles: tuple[float, float] | None) -> l
         if quantiles is None:
             value, low, high = column.mean(), column.min(), column.max()
         else:
-            value, low, high = column.median(), column.quantile(quantiles[0]), column.quantile(quantiles[1])
+            value, low, high = column.median(), *(column.quantile(share, "linear") for share in quantiles)
         expressions += [
             value.alias(f"{measure}:value"),
             low.alias(f"{measure}:low"),
