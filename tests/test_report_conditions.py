@@ -10,6 +10,8 @@ import pytest
 from browser import Browser, assert_drawn, open_report
 
 from anabranch import report
+from anabranch.comparison import rank
+from anabranch.report import evaluation, outcomes
 from anabranch.report.run_directory import read
 from anabranch.run_tables import tables
 from anabranch.runs import execute
@@ -128,6 +130,31 @@ def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_
             flows.filter(traffic=traffic, variant_stack=row[0]).height for row in rows
         ]
     assert "cubic ·" not in ranked
+
+
+def test_the_bars_of_completion_times_are_means_over_the_runs_as_in_the_answer(tmp_path: Path) -> None:
+    """Seeds have different numbers of flows, so that the mean over all flows is another one."""
+    document = {
+        "topology": {"links": [{"source": "a", "target": "b", "capacity": "10Mbps", "delay": "5ms"}]},
+        "traffic": [
+            {"from": "a", "to": "b", "stack": STACKS, "short": {"arrivals": "5/s", "sizes": [[1000, 0], [300_000, 1]]}}
+        ],
+        "run": {"duration": "3s", "seeds": 3},
+    }
+    Scenario(document).run(directory=tmp_path / "runs")
+    found = evaluation.read([tmp_path / "runs"])
+    flows = found.runs.flows.filter(pl.col("start_s") >= pl.col("warm_up_s"))
+    time = pl.coalesce("fct_s", pl.col("simulated_s") - pl.col("start_s"))
+    runs = flows.group_by("stack", "run").agg(mean=time.mean(), flows=pl.len())
+    assert runs["flows"].n_unique() > 1
+    expected = dict(runs.group_by("stack").agg(pl.col("mean").mean()).iter_rows())
+    (outcome,) = outcomes.outcomes(found)
+    drawn = dict(outcome.table.select("stack", "fct_mean_s").iter_rows())
+    assert drawn == pytest.approx(expected)
+    ranked = rank(outcome.values, ["condition"], "treatment", most_is_best=False)
+    assert dict(ranked.select("treatment", "mean").iter_rows()) == pytest.approx(drawn)
+    half = dict(outcome.table.select("stack", outcome.half).iter_rows())
+    assert dict(ranked.select("treatment", "half").iter_rows()) == pytest.approx(half)
 
 
 def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_path: Path) -> None:
