@@ -7,9 +7,12 @@ from pathlib import Path
 
 from anabranch.output_files import FileError, is_open_at, unwritable
 
+_LONGEST = 300
+"""Bytes of a name of a process and its machine."""
+
 
 class Lock(AbstractContextManager["Lock"]):
-    """A lock on a file, which holds the process's id and is removed at the end. The system releases it when a process is killed."""
+    """A lock on a file, which names the process and its machine and is removed at the end. The system releases it when a process is killed."""
 
     def __init__(self, path: Path, *, wait: bool = False) -> None:
         """Of this file; ``wait`` for a process that holds it instead of refusing."""
@@ -28,7 +31,7 @@ class Lock(AbstractContextManager["Lock"]):
                 self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
                 fcntl.flock(self._descriptor, self._operation)
             except BlockingIOError:
-                holder = os.read(self._descriptor, 32).decode(errors="replace").strip()
+                holder = os.read(self._descriptor, _LONGEST).decode(errors="replace").strip()
                 os.close(self._descriptor)
                 raise FileError(
                     f"{self._path.parent}: in use by process {holder or 'unknown'}; wait until it has ended, or give another directory"
@@ -40,7 +43,8 @@ class Lock(AbstractContextManager["Lock"]):
             os.close(self._descriptor)  # its holder removed the file when it ended
         with suppress(OSError):  # on a full disk the lock holds without saying whose it is
             os.ftruncate(self._descriptor, 0)
-            os.write(self._descriptor, f"{os.getpid()}\n".encode())
+            # Machines may share the folder, and a process id says nothing on another one.
+            os.write(self._descriptor, f"{os.getpid()} on {os.uname().nodename}\n".encode())
         return self
 
     def __exit__(self, *_: object) -> None:
