@@ -11,6 +11,8 @@ from browser import Browser, assert_drawn, open_report
 
 from anabranch import report
 from anabranch.comparison import rank
+from anabranch.replay import page as player
+from anabranch.replay import record
 from anabranch.report import evaluation, outcomes
 from anabranch.report.run_directory import read
 from anabranch.run_tables import tables
@@ -155,6 +157,66 @@ def test_the_bars_of_completion_times_are_means_over_the_runs_as_in_the_answer(t
     assert dict(ranked.select("treatment", "mean").iter_rows()) == pytest.approx(drawn)
     half = dict(outcome.table.select("stack", outcome.half).iter_rows())
     assert dict(ranked.select("treatment", "half").iter_rows()) == pytest.approx(half)
+
+
+@pytest.fixture(scope="module")
+def several_topologies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One pair of hosts and then three, so that later variants have further nodes."""
+    kinds = {"kind": "dumbbell", "pairs": [1, 3], "bottleneck": ["10Mbps", "20Mbps"], "bottleneck_delay": "5ms"}
+    document = {
+        "topology": {"generate": kinds},
+        "traffic": [{"from": "s*", "to": "d*", "pattern": "pairs", "bulk": True}],
+        "run": {"duration": "1s", "sample": "100ms"},
+    }
+    path = tmp_path_factory.mktemp("runs") / "topologies"
+    Scenario(document).run(directory=path)
+    return path
+
+
+def test_a_map_of_several_topologies_has_the_numbers_of_each(several_topologies: Path, tmp_path: Path) -> None:
+    html = report.write([several_topologies], tmp_path / "report.html").read_text(encoding="utf-8")
+    rows = {row["name"]: row for row in drawn(html, "map-0")["datasets"]["links"]}
+    assert {"s1 → left", "s3 → left"} < rows.keys()
+    expected = pl.read_parquet(several_topologies / "links.parquet").with_columns(
+        name=pl.format("{} → {}", "src", "dst")
+    )
+    for run in range(4):
+        own = {one["name"]: one for one in expected.filter(run=run).to_dicts()}
+        for name, row in rows.items():
+            one = own.get(name, dict.fromkeys(("capacity_bps", "utilisation")))
+            assert row["u"][run] == (None if name not in own else pytest.approx(one["utilisation"], rel=1e-3))
+            assert row["c"][run] == (None if name not in own else one["capacity_bps"] / 1e6)
+
+
+def test_a_queue_over_time_is_that_of_the_link_it_names(tmp_path: Path) -> None:
+    """The same two links in either order: those of a number are others."""
+    links_of = ["a,b,10Mbps,5ms", "b,c,5Mbps,5ms"]
+    for name, lines in (("one", links_of), ("two", links_of[::-1])):
+        text = "\n".join(["source,target,capacity,delay", *lines])
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    document = {
+        "topology": {"from": ["one.csv", "two.csv"]},
+        "traffic": [{"from": "a", "to": "c", "bulk": True}],
+        "run": {"duration": "1s", "sample": "100ms"},
+    }
+    directory = tmp_path / "run"
+    Scenario(document, directory=tmp_path).run(directory=directory)
+    html = report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")
+    links = pl.read_parquet(directory / "links.parquet").select("run", "link", "src", "dst")
+    assert links.group_by("src", "dst").agg(pl.col("link").n_unique())["link"].max() > 1
+    samples = pl.read_parquet(directory / "series" / "links-*.parquet").select("run", "link", "time_s", "queue_packets")
+    named = samples.join(links, on=["run", "link"]).with_columns(series=pl.format("{} → {}", "src", "dst"))
+    lines = drawn(html, "time-queue")["data"]["values"]
+    panels = list(dict.fromkeys(line["panel"] for line in lines))
+    for line in lines:
+        own = named.filter(run=panels.index(line["panel"]), series=line["series"]).sort("time_s")
+        assert line["value"] == own["queue_packets"].to_list()
+
+
+def test_a_variant_with_further_nodes_is_replayed(several_topologies: Path) -> None:
+    recording = record(several_topologies, run=3, at_s=0.5, for_s=0.01)
+    names = {node["name"] for node in player.document(recording)["nodes"]}
+    assert names == {"left", "right", *(f"{side}{number}" for side in "sd" for number in (1, 2, 3))}
 
 
 def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_path: Path) -> None:

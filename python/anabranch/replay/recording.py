@@ -93,13 +93,15 @@ def record(
     trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
     until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
     columns = trace.table()
+    # The manifest has those of the first variant; another one may have further nodes.
+    places = {node["name"]: node for node in found["topology"]["nodes"]}
     return Recording(
         title=found["title"],
         variant=" · ".join(text(value) for value in row["variant"].values()),
         seed=row["seed"],
         from_s=begin,
         until_s=until,
-        nodes=found["topology"]["nodes"],
+        nodes=[places.get(name, {"name": name}) for name in spec["nodes"]],
         links=[
             {
                 "src": spec["nodes"][link["src"]],

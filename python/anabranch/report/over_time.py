@@ -101,11 +101,12 @@ def _band_caption(e: Evaluation, flows: pl.DataFrame) -> str:
 
 def _busiest(e: Evaluation) -> pl.DataFrame:
     """The links of the highest utilisation in any variant; of those about as busy, the ones with the longest queues."""
+    links = e.links.with_columns(series=pl.format("{} → {}", "src", "dst"))
     ranked = (
-        e.links.group_by(["source", "link", "src", "dst"], maintain_order=True)
+        links.group_by("source", "series", maintain_order=True)
         .agg(pl.col("utilisation").max().round(1), pl.col("queue_delay_mean_s").max())
         .sort(["utilisation", "queue_delay_mean_s"], descending=True, nulls_last=True, maintain_order=True)
-        .with_columns(series=pl.format("{} → {}", "src", "dst"))
     )
     chosen = ranked["series"].unique(maintain_order=True).head(MOST_LINKS)
-    return ranked.filter(pl.col("series").is_in(chosen.to_list())).select("source", "link", "series")
+    # A number is that of one topology, and each variant may have its own.
+    return links.filter(pl.col("series").is_in(chosen.to_list())).select("variant", "link", "series")

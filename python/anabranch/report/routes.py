@@ -156,22 +156,21 @@ def estimates(runs: Runs) -> list[Figure]:
 
 
 def _links_that_varied(runs: Runs) -> pl.DataFrame:
-    """``source``, ``link``, ``series`` (name), and what is configured: ``loss``, ``delay_s``; at most :data:`MOST_LINKS`."""
+    """``variant``, ``link``, ``series`` (name), and what is configured: ``loss``, ``delay_s``; at most :data:`MOST_LINKS`."""
     assert runs.link_state is not None
     ranges = (
-        runs.link_state.group_by("source", "link")
+        runs.link_state.group_by("variant", "link")
         .agg(pl.col("loss").max() - pl.col("loss").min(), pl.col("delay_s").max() - pl.col("delay_s").min())
         .collect()
     )
     known = pl.concat(
         pl.DataFrame(
             [
-                (index, number, link["src"], link["dst"], link.get("loss"), link["delay_s"])
-                for number, link in enumerate(source.manifest["topology"]["links"])
+                (index, link["src"], link["dst"], link.get("loss"), link["delay_s"])
+                for link in source.manifest["topology"]["links"]
             ],
             schema={
                 "source": pl.UInt32,
-                "link": pl.UInt32,
                 "src": pl.String,
                 "dst": pl.String,
                 "configured_loss": pl.Float64,
@@ -188,7 +187,10 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
         orient="row",
     ).with_columns(on_route=pl.lit(value=True))
     ranked = (
-        known.join(ranges, on=["source", "link"])
+        runs.links.select("source", "variant", "link", "src", "dst")
+        .unique(maintain_order=True)
+        .join(ranges.with_columns(pl.col("link").cast(runs.links.schema["link"])), on=["variant", "link"])
+        .join(known, on=["source", "src", "dst"], how="left", maintain_order="left")
         .join(used, on=["src", "dst"], how="left")
         .with_columns(
             pl.col("on_route").fill_null(value=False),
@@ -200,5 +202,5 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
     ranked = ranked.sort(["on_route", "spread"], descending=True, maintain_order=True)
     chosen = ranked["series"].unique(maintain_order=True).head(MOST_LINKS).to_list()
     return ranked.filter(pl.col("series").is_in(chosen)).select(
-        "source", "link", "series", loss="configured_loss", delay_s="configured_delay_s"
+        "variant", "link", "series", loss="configured_loss", delay_s="configured_delay_s"
     )

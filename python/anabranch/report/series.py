@@ -56,10 +56,10 @@ def link_series(samples: pl.LazyFrame, names: pl.DataFrame, measure: str) -> pl.
 
     Args:
         samples: the link series, with ``variant``.
-        names: the wanted links, ``source`` and ``link``, with their ``series`` (name).
+        names: the wanted links, ``variant`` and ``link``, with their ``series`` (name).
         measure: the column to keep.
     """
-    wanted = samples.join(names.lazy(), on=["source", "link"], how="inner")
+    wanted = samples.join(names.lazy(), on=["variant", "link"], how="inner")
     variants = wanted.select("variant").unique().collect().height
     binned = _binned(wanted, variants * names["series"].n_unique())
     group = ["variant", "series", "bin"]

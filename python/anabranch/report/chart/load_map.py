@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -25,13 +26,16 @@ def link_map(
     on a scale up to the least round share that no link exceeds.
 
     Args:
-        nodes: ``name``, and ``latitude`` and ``longitude``, or ``x`` and ``y``, or nulls.
-        links: what :func:`anabranch.statistics.link_summary` returns, of one topology, with ``peak``: the highest
+        nodes: ``name``, and ``latitude`` and ``longitude``, or ``x`` and ``y``, or nulls; further nodes of links have no coordinates.
+        links: what :func:`anabranch.statistics.link_summary` returns, of one run directory, with ``peak``: the highest
             utilisation of a sample, or null.
         variants: their labels by the number in ``links``.
         width: pixels.
     """
-    places = positions([Node(**node) for node in nodes], links.select("src", "dst").unique(maintain_order=True).rows())
+    ends = links.select("src", "dst").unique(maintain_order=True).rows()
+    known = {node["name"]: Node(**node) for node in nodes}
+    # A variant may have another topology, with nodes of its own.
+    places = positions(list({name: known.get(name, Node(name)) for name in [*known, *chain(*ends)]}.values()), ends)
     tall = max(y for _, y in places.values())
     wide = max(x for x, _ in places.values()) or 0.35
     # Nodes in a row need room for their names only.
@@ -64,7 +68,9 @@ def link_map(
         percent="100 * datum.load",
         mean="datum.u[variant]",
         busiest="datum.p[variant]",
-        throughput="datum.u[variant] * datum.capacity",
+        capacity="datum.c[variant]",
+        delay="datum.t[variant]",
+        throughput="datum.u[variant] * datum.c[variant]",
         drops="datum.d[variant]",
         queue="datum.q[variant]",
     )
@@ -100,8 +106,13 @@ def link_map(
         "x2": {"field": "x2"},
         "y2": {"field": "y2"},
     }
+    is_there = {"filter": "isValid(datum.c[variant])"}
     lines = mark(
-        "rule", {**along, "color": colour, "strokeWidth": percent([1, 6]), "tooltip": tooltip}, *load, strokeCap="butt"
+        "rule",
+        {**along, "color": colour, "strokeWidth": percent([1, 6]), "tooltip": tooltip},
+        is_there,
+        *load,
+        strokeCap="butt",
     )
     middle = {
         "x": quantitative("arrow_x"),
@@ -111,6 +122,7 @@ def link_map(
     arrows = mark(
         "point",
         {**middle, "color": colour, "size": percent([45, 190]), "tooltip": tooltip},
+        is_there,
         *load,
         {"filter": f"datum.load > 0.005 * {end}"},
         shape="triangle",
@@ -149,13 +161,14 @@ def _scale_end(shares: pl.Series) -> float:
 def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Sequence[int]) -> list[dict[str, Any]]:
     """One row a link: where it lies, and arrays of what it did in each variant."""
     order = {variant: place for place, variant in enumerate(variants)}
-    rows: dict[int, dict[str, Any]] = {}
+    # Not by their numbers, which are of one topology.
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for link in links.filter(pl.col("variant").is_in(list(variants))).to_dicts():
-        row = rows.get(link["link"])
+        row = rows.get((link["src"], link["dst"]))
         if row is None:
             (x, y), (to_x, to_y) = places[link["src"]], places[link["dst"]]
             length = math.hypot(to_x - x, to_y - y) or 1.0
-            row = rows[link["link"]] = {
+            row = rows[link["src"], link["dst"]] = {
                 "name": f"{link['src']} → {link['dst']}",
                 "x": round(x, 5),
                 "y": round(y, 5),
@@ -165,11 +178,11 @@ def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Seque
                 "right_y": round(-(to_x - x) / length, 5),
                 # A triangle points up, and turns clockwise.
                 "angle": round(math.degrees(math.atan2(to_x - x, to_y - y)), 2),
-                "capacity": link["capacity_bps"] / 1e6,
-                "delay": _significant(link["delay_s"] * 1e3),
-                **{part: [None] * len(order) for part in "updq"},
+                **{part: [None] * len(order) for part in "ctupdq"},
             }
         place = order[link["variant"]]
+        row["c"][place] = link["capacity_bps"] / 1e6
+        row["t"][place] = _significant(link["delay_s"] * 1e3)
         row["u"][place] = _significant(link["utilisation"])
         row["p"][place] = _significant(link["peak"])
         row["d"][place] = _significant(link["queue_drop_ratio"])
