@@ -17,6 +17,7 @@ from test_report import Page
 
 from anabranch import Result, Scenario, _core, report
 from anabranch.compile import compile_run
+from anabranch.report.figures import figures
 from anabranch.scenario import ScenarioError
 
 EVERY = 50
@@ -327,3 +328,24 @@ def test_what_does_not_go_together_is_refused_by_name(old: str, new: str, place:
         Scenario.from_toml(DIAMOND.replace(old, new, 1))
     lines = str(refusal.value).splitlines()
     assert any(place in line and message in line for line in lines), lines
+
+
+def test_the_loss_of_a_variant_is_not_drawn_as_that_of_another(tmp_path: Path) -> None:
+    """The first variant loses 0.1 % from a to b, and the second 5 %. What is dotted in its panel must not say 0.1 %."""
+    ends = [("a", "b", "5ms"), ("b", "d", "5ms"), ("a", "c", "8ms"), ("c", "d", "8ms")]
+    links = [{"source": here, "target": there, "capacity": "10Mbps", "delay": delay} for here, there, delay in ends]
+    measured = {"metric": "tcpbp-exact", "paths": {"shortest": 1}, "link_state": {"sample": "1s", "recompute": "1s"}}
+    document = {
+        "topology": {"links": links},
+        "impairments": [{"link": ["a", "b"], "loss": [0.001, 0.05]}],
+        "routing": {"measured": measured},
+        "traffic": [{"from": "a", "to": "d", "bulk": True, "routing": "measured"}],
+        "run": {"duration": "5s"},
+    }
+    Scenario(document).run(directory=tmp_path / "run")
+    (loss,) = (one for one in figures([tmp_path / "run"]) if one.name == "estimates-loss")
+    lines = loss.specification["data"]["values"]
+    dotted = {(line["panel"], line["series"]): line["value"] for line in lines if "configured" in line["series"]}
+    assert dotted["0.001", "a → b, configured"] == [0.1, 0.1]
+    assert {panel for panel, _ in dotted} == {"0.001"}
+    assert "under the first condition" in loss.caption

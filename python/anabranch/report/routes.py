@@ -9,7 +9,7 @@ import polars as pl
 from anabranch.report import chart, series
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, get, largest
-from anabranch.report.run_directory import Runs
+from anabranch.report.run_directory import Runs, Variant
 
 # More rows than this in a timeline, or lines in a panel, are no longer read; the page says so where it leaves some out.
 MOST_PAIRS = 24
@@ -131,9 +131,9 @@ def estimates(runs: Runs) -> list[Figure]:
             lines, names, Measure(column, title, unit, factor), panel="panel", panels=panels, columns=columns
         )
         caption = {
-            "loss": "Estimate after each sample; dotted: the loss that the scenario gives the wire at the start.",
-            "delay_s": "Estimate after each sample: queueing, transmission and propagation; dotted: propagation alone.",
-        }[column]
+            "loss": "Estimate after each sample; dotted: the loss that the scenario gives the wire at the start{}.",
+            "delay_s": "Estimate after each sample: queueing, transmission and propagation; dotted: propagation alone{}.",
+        }[column].format(", under the first condition" if names[column].null_count() else "")
         caption += " The links whose estimates varied most, of those on a route that changed."
         layout = {
             "kind": "panels",
@@ -156,7 +156,10 @@ def estimates(runs: Runs) -> list[Figure]:
 
 
 def _links_that_varied(runs: Runs) -> pl.DataFrame:
-    """``variant``, ``link``, ``series`` (name), and what is configured: ``loss``, ``delay_s``; at most :data:`MOST_LINKS`."""
+    """``variant``, ``link``, ``series`` (name), and what is configured: ``loss``, ``delay_s``; at most :data:`MOST_LINKS`.
+
+    A manifest has what the first variant configures. It is that of others only if they differ from it in treatments alone.
+    """
     assert runs.link_state is not None
     ranges = (
         runs.link_state.group_by("variant", "link")
@@ -180,6 +183,8 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
         )
         for index, source in enumerate(runs.sources)
     )
+    first = {variant.source: variant for variant in reversed(runs.variants)}
+    alike = [one.index for one in runs.variants if _given(one, runs) == _given(first[one.source], runs)]
     changed = pl.col("path").n_unique().over(["source", "run", "routing", "src", "dst"]) > 1
     used = pl.DataFrame(
         sorted({hop for path in runs.routes.filter(changed)["path"].unique() for hop in pairwise(path.split(" > "))}),
@@ -194,6 +199,7 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
         .join(used, on=["src", "dst"], how="left")
         .with_columns(
             pl.col("on_route").fill_null(value=False),
+            pl.when(pl.col("variant").is_in(alike)).then(pl.col("configured_loss", "configured_delay_s")),
             spread=(pl.col("loss") / largest(ranges["loss"])).fill_nan(0).fill_null(0)
             + (pl.col("delay_s") / largest(ranges["delay_s"])).fill_nan(0).fill_null(0),
             series=pl.format("{} → {}", "src", "dst"),
@@ -204,3 +210,8 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
     return ranked.filter(pl.col("series").is_in(chosen)).select(
         "variant", "link", "series", loss="configured_loss", delay_s="configured_delay_s"
     )
+
+
+def _given(variant: Variant, runs: Runs) -> list[str]:
+    """The values of the conditions of a variant."""
+    return [value for key, value in variant.values.items() if key not in runs.treatments]

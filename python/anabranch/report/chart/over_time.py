@@ -75,7 +75,7 @@ def link_estimates(
 
     Args:
         series: what :func:`anabranch.report.series.link_series` returns.
-        links: ``series`` (name) and, in the measure's column, what is configured; up to four.
+        links: ``variant``, ``series`` (name) and, in the measure's column, what is configured, null where that is not known; up to four names.
         measure: which measure, and how to show it.
         panel: the column that names the panel.
         panels: the panels, in order.
@@ -83,13 +83,13 @@ def link_estimates(
     """
     names = links["series"].unique(maintain_order=True).to_list()
     configured = {name: f"{name}, configured" for name in names}
-    known = links.unique("series", keep="first").select("series", known=measure.column)
-    ends = series.group_by(panel, "series", maintain_order=True).agg(
+    known = links.select("variant", "series", known=measure.column)
+    ends = series.group_by(panel, "variant", "series", maintain_order=True).agg(
         pl.col("time_s").sort().gather([0, -1]), pl.lit(measure.column).alias("measure")
     )
     flat = (
         ends.explode("time_s")
-        .join(known, on="series")
+        .join(known, on=["variant", "series"], maintain_order="left")
         .drop_nulls("known")
         .select(
             panel,
