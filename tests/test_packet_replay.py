@@ -131,6 +131,7 @@ def test_packets_depart_at_a_trace_s_opportunities_and_take_the_delay_of_that_in
     [
         ({"run": 7}, "--run 7: .* has the runs 0$"),
         ({"at_s": 9.0}, "--at 9s: the run lasts 2 s"),
+        ({"for_s": 0.0}, "--for 0s: must be longer than 0 s"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(directory: Path, options: dict[str, Any], problem: str) -> None:

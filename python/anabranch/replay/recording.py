@@ -89,6 +89,8 @@ def record(
     begin = row["warm_up_s"] if at_s is None else at_s
     if not 0 <= begin < row["simulated_s"]:
         raise ReplayError(f"--at {begin:g}s: the run lasts {row['simulated_s']:g} s")
+    if for_s <= 0:
+        raise ReplayError(f"--for {for_s:g}s: must be longer than 0 s")
     spec = _spec(found, row)
     trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
     until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
