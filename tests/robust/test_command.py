@@ -40,6 +40,12 @@ def test_the_document_has_the_certificate_and_the_splits(capsys: pytest.CaptureF
     assert over / 500e6 == pytest.approx(document["worst_case_load"])  # anyone can recompute it
 
 
+def test_small_loads_are_printed_with_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two nodes at the left send 1 kbit/s each over a link of 1 Gbit/s."""
+    assert status(["robust", "dumbbell", "--hose", "1kbps", "--capacity", "1Gbps"]) == 0
+    assert "worst-case load  2e-06\nlower bound      2e-06" in capsys.readouterr().out
+
+
 def test_traffic_from_files_equals_traffic_from_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     nodes = [str(number) for number in range(1, 15)]
     hose, pipe = tmp_path / "hose.csv", tmp_path / "pipe.csv"

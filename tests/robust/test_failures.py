@@ -43,13 +43,14 @@ def test_renormalised_shares_of_three_ways() -> None:
     assert found[0].load == pytest.approx(0.4)
 
 
-def test_protected_three_ways_need_half_of_the_traffic_on_each_way() -> None:
+@pytest.mark.parametrize("rate", [9e6, 9e-3, 9e15])
+def test_protected_three_ways_need_half_of_the_traffic_on_each_way(rate: float) -> None:
     """After a failure two ways carry 9 Mbit/s: 0.45 of their capacity, whatever was split before."""
     network = three_ways()
-    problem = robust.Problem(network, from_a_to_z(network, 9e6), robust.shortest(network, 3))
+    problem = robust.Problem(network, from_a_to_z(network, rate), robust.shortest(network, 3))
     found = protect(problem, failures.single_links(network), 1e-6, silent)
-    assert found.load == pytest.approx(0.45, rel=1e-5)
-    assert found.lower_bound == pytest.approx(0.45, rel=1e-5)
+    assert found.load == pytest.approx(rate / 20e6, rel=1e-5)
+    assert found.lower_bound == pytest.approx(rate / 20e6, rel=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(10))

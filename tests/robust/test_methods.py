@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch import robust
-from anabranch.robust import lower_bounds
+from anabranch import robust, topologies
+from anabranch.robust import Network, lower_bounds
 from anabranch.robust.blocks import Weighted
+from anabranch.robust.solving import Method
 from anabranch.robust.splits import Splits
+from anabranch.topologies import Link, Node, Topology
 from tests.robust.networks import random_model, random_network
 
-METHODS = ("compact", "exchange", "auto")
+METHODS: tuple[Method, ...] = ("compact", "exchange", "auto")
 
 
 @settings(max_examples=40, deadline=None)
@@ -52,6 +54,34 @@ def test_no_random_splits_are_better_than_the_lower_bound(seed: int) -> None:
     for _ in range(20):
         splits = Splits.rounded(problem.candidates, random.exponential(size=problem.candidates.paths))
         assert robust.worst_loads(network, model, splits.crossings).load.max() >= routing.lower_bound * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("power", [-12, -9, -3, 6, 12])
+def test_a_load_of_any_size_has_the_same_optimum_and_proof(method: Method, power: int) -> None:
+    """It is linear in the traffic (equations 6 to 8); ALL and HYBRID-DELAY at X = 0 as the specification measured them."""
+    network = Network.of(topologies.load("nsfnet"), 500e6)
+    model = robust.bounds(network, *np.array([130e6, 130e6, 50e6]) * 10.0**power)
+    over_two = robust.Problem(network, model, robust.shortest(network, 2, "delay"))
+    over_all = robust.Problem.over_all_paths(network, model)
+    wanted = [(over_two, 1.04)] if method == "exchange" else [(over_two, 1.04), (over_all, 0.455)]
+    for problem, load in wanted:
+        found = robust.solve(problem, method)
+        assert found.gap <= 1e-6
+        assert found.worst_case_load == pytest.approx(load * 10.0**power, rel=2e-6)
+
+
+def test_traffic_without_any_room_is_solved_for_any_capacity() -> None:
+    """A box from 1 to 1 leaves one matrix: three of its 6 Mbit/s leave the ring's node 0 each way."""
+    links = [(str(node), str((node + step) % 4)) for node in range(4) for step in (1, -1)]
+    topology = Topology("ring", tuple(Node(str(node)) for node in range(4)), tuple(Link(*ends) for ends in links))
+    matrix = np.zeros((4, 4))
+    matrix[0, 2] = 6e6
+    for capacity in (1e6, 1e15):
+        network = Network.of(topology, capacity)
+        model = robust.box(network, matrix, 1.0, 1.0)
+        found = robust.solve(robust.Problem(network, model, robust.shortest(network, 2)))
+        assert found.worst_case_load == pytest.approx(3e6 / capacity, rel=2e-6)
 
 
 def test_any_weights_prove_a_bound() -> None:

@@ -221,8 +221,10 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
         print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
         for row in rows:
             over = row["over_ties"]
-            span = f"  {over['least_found']:.4f} to {over['greatest_found']:.4f}" if over else ""
-            print(f"{row['single_percent']:10.0f} %  {row['worst_case_load']:15.6f}  {row['lower_bound']:11.6f}{span}")
+            span = f"  {_load(over['least_found'], 4)} to {_load(over['greatest_found'], 4)}" if over else ""
+            print(
+                f"{row['single_percent']:10.0f} %  {_load(row['worst_case_load']):>15}  {_load(row['lower_bound']):>11}{span}"
+            )
     if steps[-1].routing.interrupted:
         return INTERRUPTED
     _require_closed(solving.method, max(row["gap"] for row in rows), solving.gap)
@@ -272,8 +274,8 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
     if output.json:
         print(text)
     else:
-        print(f"worst-case load  {found.load:.6f} over {len(failures)} failures, {found.load_before:.6f} without")
-        print(f"lower bound      {found.lower_bound:.6f}   gap {found.gap:.2g}")
+        print(f"worst-case load  {_load(found.load)} over {len(failures)} failures, {_load(found.load_before)} without")
+        print(f"lower bound      {_load(found.lower_bound)}   gap {found.gap:.2g}")
         _print_failures(found.after)
     output.write(text)
     if found.interrupted:
@@ -288,9 +290,14 @@ def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
     return json_text(document(routing, failures))
 
 
+def _load(load: float, decimals: int = 6) -> str:
+    """With so many decimals, or so many digits if it is small: a load of a millionth is not none."""
+    return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"
+
+
 def _print_failures(found: "Sequence[AfterFailure]") -> None:
     worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
-    print(f"after failures   {', '.join(f'{one.failure.name} {one.load:.4f}' for one in worst)}")
+    print(f"after failures   {', '.join(f'{one.failure.name} {_load(one.load, 4)}' for one in worst)}")
     lost = [one for one in found if one.lost_pairs]
     if lost:
         print(f"lost traffic     after {len(lost)} failures some pairs have no path left")
@@ -302,8 +309,8 @@ def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])
-    print(f"worst-case load  {routing.worst_case_load:.6f}")
-    print(f"lower bound      {routing.lower_bound:.6f}   gap {routing.gap:.2g}")
+    print(f"worst-case load  {_load(routing.worst_case_load)}")
+    print(f"lower bound      {_load(routing.lower_bound)}   gap {routing.gap:.2g}")
     print(f"worst link       {' -> '.join(routing.worst_link)}")
     rates = sorted(document["worst_matrix"], key=lambda entry: -entry["rate_bps"])
     shown = ", ".join(

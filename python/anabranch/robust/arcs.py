@@ -117,7 +117,8 @@ class _Program:
         above = model.above
         count = len(self.blocks)
         self.load_rows = program.add_rows(np.full(count, -np.inf), np.zeros(count)) + np.arange(count)
-        program.add_entries(self.load_rows, np.full(count, load), -network.capacity[self.blocks] / scale)
+        carried = network.capacity * problem.load_scale / scale
+        program.add_entries(self.load_rows, np.full(count, load), -carried[self.blocks])
         block, pair = np.nonzero(self.column[:, self.blocks].T >= 0)
         column = self.column[pair, self.blocks[block]]
         fixed = model.lower[sources[pair], targets[pair]] / scale

@@ -39,21 +39,27 @@ class Routing:
     load: int
     column: Integers
     """Of each path."""
+    load_scale: float = 1.0
+    """Load that counts one in the program."""
 
     @staticmethod
-    def new(program: Program, candidates: Candidates, scale: float) -> "Routing":
+    def new(program: Program, candidates: Candidates, scale: float, load_scale: float = 1.0) -> "Routing":
         """New columns, and the rows by which the shares of a pair add up to 1 (equation 9)."""
         load = program.add_columns(1, cost=1.0)
         column = program.add_columns(candidates.paths) + np.arange(candidates.paths)
         pairs = candidates.network.pairs
         rows = program.add_rows(np.ones(pairs), np.ones(pairs))
         program.add_entries(rows + candidates.pair, column, 1.0)
-        return Routing(program, candidates, scale, load, column)
+        return Routing(program, candidates, scale, load, column, load_scale)
 
     def shares(self, optimum: Optimum) -> Floats:
         """Of each path."""
         found: Floats = optimum.columns[self.column]
         return found
+
+    def least_load(self, optimum: Optimum) -> float:
+        """The least worst-case load by the program's rows, if the load is all that it minimises."""
+        return optimum.objective * self.load_scale
 
 
 class Blocks:
@@ -86,7 +92,8 @@ class Blocks:
         self.matrix = np.tile(np.arange(count), len(links))
         self.first = program.add_rows(np.full(len(self.link), -np.inf), np.zeros(len(self.link)))
         rows = self.first + np.arange(len(self.link))
-        program.add_entries(rows, np.full(len(rows), routing.load), -network.capacity[self.link] / self.scale)
+        carried = network.capacity * routing.load_scale / self.scale
+        program.add_entries(rows, np.full(len(rows), routing.load), -carried[self.link])
         for matrix in range(count):
             amount = model.matrices[matrix][sources[pair], targets[pair]] / self.scale
             some = amount > 0
@@ -103,7 +110,8 @@ class Blocks:
         place[links] = np.arange(len(links))
         load_rows = program.add_rows(np.full(len(links), -np.inf), np.zeros(len(links))) + np.arange(len(links))
         self.load_rows = load_rows
-        program.add_entries(load_rows, np.full(len(links), routing.load), -network.capacity[links] / scale)
+        carried = network.capacity * routing.load_scale / scale
+        program.add_entries(load_rows, np.full(len(links), routing.load), -carried[links])
         fixed = model.lower[sources[pair], targets[pair]] / scale
         some = fixed > 0
         program.add_entries(load_rows[place[link[some]]], routing.column[path[some]], fixed[some])

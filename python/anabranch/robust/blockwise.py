@@ -50,14 +50,14 @@ def _rounds(best: Best, gap: float, links: Integers) -> None:
     best.say("starting")
     while best.gap > gap:
         program = Program()
-        routing = Routing.new(program, candidates, problem.scale)
+        routing = Routing.new(program, candidates, problem.scale, problem.load_scale)
         blocks = Blocks(routing, problem.model, links)
         optimum = program.solve("interior-point", limit_s=best.left_s)
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
         weighted = blocks.weighted(optimum)
         best.bound(weighted)
         best.say(f"{len(links)} of {problem.network.links} links, {candidates.paths} paths")
-        overloaded = np.flatnonzero(loads.load > optimum.objective * (1 + _OVERLOADED))
+        overloaded = np.flatnonzero(loads.load > routing.least_load(optimum) * (1 + _OVERLOADED))
         more_links = np.union1d(links, overloaded)
         more_paths = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
         if len(more_links) == len(links) and more_paths.paths == candidates.paths:
@@ -72,6 +72,6 @@ def priced_in(problem: Problem, candidates: Candidates, priced: Floats) -> Candi
     bound, least, (pair, start, links) = lower_bounds.over_all_paths(problem.network, priced)
     _, of_path = lower_bounds.over_candidates(candidates, priced)
     known = np.minimum.reduceat(of_path, candidates.first[:-1])
-    cheaper = known - least > _CHEAPER * max(bound, 1.0) / problem.network.pairs
+    cheaper = known - least > _CHEAPER * max(bound, problem.load_scale) / problem.network.pairs
     fresh = Candidates(problem.network, pair, start, links).keep(cheaper[pair])
     return candidates.joined(fresh)

@@ -14,6 +14,7 @@ from anabranch.array_types import Floats, Integers
 from anabranch.robust import lower_bounds
 from anabranch.robust.blocks import Routing, Weighted
 from anabranch.robust.blockwise import priced_in
+from anabranch.robust.candidates import Candidates
 from anabranch.robust.lp import Optimum, Program
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.separation import Loads
@@ -30,7 +31,7 @@ def exchange(best: Best, gap: float) -> None:
     matrices = _Matrices(problem)
     matrices.add(best.loads, np.flatnonzero(best.loads.load > 0))
     rounds = 0
-    program = _Finite(problem, Routing.new(Program(), candidates, problem.scale), matrices)
+    program = _Finite(problem, candidates, matrices)
     while best.gap > gap:
         optimum = program.solve(best.left_s)
         weighted = program.weighted(optimum)
@@ -41,10 +42,10 @@ def exchange(best: Best, gap: float) -> None:
         best.say(f"round {rounds}, {len(matrices.known)} traffic matrices, {candidates.paths} paths")
         if more.paths > candidates.paths:
             candidates = more
-            program = _Finite(problem, Routing.new(Program(), candidates, problem.scale), matrices)
+            program = _Finite(problem, candidates, matrices)
             continue
         before = len(matrices.known)
-        matrices.add(loads, np.flatnonzero(loads.load > optimum.objective * (1 + _OVERLOADED)))
+        matrices.add(loads, np.flatnonzero(loads.load > program.routing.least_load(optimum) * (1 + _OVERLOADED)))
         if len(matrices.known) == before:
             return
 
@@ -83,9 +84,9 @@ class _Matrices:
 class _Finite:
     """The program in which every link bears every known matrix."""
 
-    def __init__(self, problem: Problem, routing: Routing, matrices: _Matrices) -> None:
+    def __init__(self, problem: Problem, candidates: Candidates, matrices: _Matrices) -> None:
         self.problem = problem
-        self.routing = routing
+        self.routing = Routing.new(Program(), candidates, problem.scale, problem.load_scale)
         self.matrices = matrices
         self._borne = 0
         self._rows: list[tuple[Integers, int]] = []
@@ -107,7 +108,8 @@ class _Finite:
         links, place = np.unique(candidates.path_links[some], return_inverse=True)
         first = program.add_rows(np.full(len(links), -np.inf), np.zeros(len(links)))
         rows = first + np.arange(len(links))
-        program.add_entries(rows, np.full(len(links), self.routing.load), -network.capacity[links] / self.routing.scale)
+        carried = network.capacity * self.routing.load_scale / self.routing.scale
+        program.add_entries(rows, np.full(len(links), self.routing.load), -carried[links])
         program.add_entries(first + place, column[some], rate[some])
         self._rows.append((links, first))
 

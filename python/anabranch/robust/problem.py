@@ -1,5 +1,6 @@
 """A question of robust routing, and the best answer so far with its certificate."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,6 +42,19 @@ class Problem:
         """Bit/s that make the numbers of the programs be about one."""
         return float(self.model.largest.max())
 
+    @cached_property
+    def load_scale(self) -> float:
+        """Load that makes the load of the programs be about one: solvers count what is below 1e-7 as nothing.
+
+        It is a power of a thousand, so that loads of the usual size count as they are.
+        """
+        return 1000.0 ** round(math.log10(self.nodes_proof.bound) / 3)
+
+    @cached_property
+    def nodes_proof(self) -> "Proof":
+        """The greatest bound of a node's own links: what it may send (receive) over the capacity that leaves (enters) it."""
+        return _nodes_proof(self)
+
     def check(self) -> None:
         """Refuse a model without traffic.
 
@@ -67,7 +81,7 @@ class Best:
         self._ends = time.monotonic() + limit_s
         self.problem = problem
         self._report = report
-        self.proof = nodes_proof(problem)
+        self.proof = problem.nodes_proof
         self.splits = Splits.first_paths(problem.candidates)
         self.loads = worst_loads(problem.network, problem.model, self.splits.crossings)
 
@@ -117,8 +131,7 @@ def prove(problem: Problem, weighted: Weighted) -> Proof:
     return Proof(lower_bounds.over_candidates(problem.candidates, priced)[0], weighted)
 
 
-def nodes_proof(problem: Problem) -> Proof:
-    """The greatest bound of a node's own links: what it may send (receive) over the capacity that leaves (enters) it."""
+def _nodes_proof(problem: Problem) -> Proof:
     network, model = problem.network, problem.model
     none = np.zeros(0, dtype=int)
     best, proof = 0.0, Proof(0.0, Weighted(none, none, np.zeros(0), np.zeros(network.links)))
@@ -128,11 +141,13 @@ def nodes_proof(problem: Problem) -> Proof:
             pairs = np.flatnonzero(pair_ends == node)
             if isinstance(model, Bounds):
                 amount, which = _fullest(model, network, pairs)
+                whole = amount.sum() + model.lower[network.pair_sources[pairs], network.pair_targets[pairs]].sum()
             else:
                 sums = model.matrices[:, network.pair_sources[pairs], network.pair_targets[pairs]].sum(axis=1)
                 amount, which = np.array([sums.max()]), np.array([np.argmax(sums)])
-            if amount.sum() > best * capacity[node]:
-                best = float(amount.sum() / capacity[node])
+                whole = amount.sum()
+            if whole > best * capacity[node]:
+                best = float(whole / capacity[node])
                 links = np.flatnonzero(ends == node)
                 each = amount if isinstance(model, Bounds) else np.ones(1)
                 weighted = Weighted(

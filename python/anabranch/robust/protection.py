@@ -126,7 +126,7 @@ class _States:
         """The shares in each state with blocks for these links, the program's load, and a lower bound."""
         problem, candidates = self.problem, self.problem.candidates
         program = Program()
-        routing = Routing.new(program, candidates, problem.scale)
+        routing = Routing.new(program, candidates, problem.scale, problem.load_scale)
         further: list[tuple[Integers, Integers]] = []
         blocks = []
         for left, affected, chosen in zip(self.left, self.affected, links, strict=True):
@@ -142,14 +142,14 @@ class _States:
             both = candidates.keep(left).joined(candidates.keep(np.isin(np.arange(candidates.paths), paths)))
             column = np.concatenate((routing.column[there], columns))
             order = np.argsort(np.concatenate((candidates.pair[there], candidates.pair[paths])), kind="stable")
-            state = Routing(program, both, routing.scale, routing.load, column[order])
+            state = Routing(program, both, routing.scale, routing.load, column[order], routing.load_scale)
             blocks.append(Blocks(state, problem.model, chosen))
         optimum = program.solve("interior-point")
         shares = [
             self._restored(optimum.columns, routing.column, left, *extra)
             for left, extra in zip(self.left, further, strict=True)
         ]
-        return shares, optimum.objective, self._bound([block.weighted(optimum) for block in blocks])
+        return shares, routing.least_load(optimum), self._bound([block.weighted(optimum) for block in blocks])
 
     def _restored(self, values: Floats, column: Integers, left: Booleans, paths: Integers, columns: Integers) -> Floats:
         """Shares that keep those of the undisturbed network, and add up to 1 but for lost pairs."""
