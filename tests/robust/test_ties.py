@@ -10,7 +10,7 @@ from anabranch.robust import ties
 from anabranch.robust.hybrid import single_path_pairs
 from anabranch.robust.splits import Splits
 from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
-from anabranch.topologies import generate
+from anabranch.topologies import Link, Node, Topology, generate
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,24 @@ def test_single_paths_of_a_small_grid_by_trying_all_tie_breaks() -> None:
     assert len(loads) > 100
     found = ties.of_single_paths(problem, "hop-count")
     assert (found.least, found.greatest) == pytest.approx((min(loads), max(loads)))
+
+
+def test_first_found_paths_go_by_the_delay_of_their_own_direction() -> None:
+    """From a to b 1 ms, but back 50 ms: only the way back goes over c."""
+    delays = {"ab": 0.001, "ba": 0.05, "ac": 0.003, "ca": 0.003, "cb": 0.003, "bc": 0.003}
+    links = tuple(Link(*ends, 10**7, delay_s=delay) for ends, delay in delays.items())
+    network = robust.Network.of(Topology("triangle", tuple(map(Node, "abc")), links))
+    found = robust.shortest(network, 1, "delay", "first-found")
+    assert ["".join(found.nodes_of(path)) for path in range(found.paths)] == ["ab", "ac", "bca", "bc", "ca", "cb"]
+
+
+def test_first_found_paths_follow_one_way_links() -> None:
+    ring = tuple(Link(*ends, 10**7) for ends in ("ab", "bc", "ca"))
+    found = robust.shortest(robust.Network.of(Topology("ring", tuple(map(Node, "abc")), ring)), 2, ties="first-found")
+    assert ["".join(found.nodes_of(path)) for path in range(found.paths)] == ["ab", "abc", "bca", "bc", "ca", "cab"]
+    line = robust.Network.of(Topology("line", tuple(map(Node, "abc")), ring[:2]))
+    with pytest.raises(robust.RobustError, match="b -> a has no path"):
+        robust.shortest(line, 1, ties="first-found")
 
 
 def test_a_draw_has_the_shortest_paths_whatever_the_ties(paper: robust.Problem) -> None:

@@ -182,7 +182,8 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
 def _first_found(network: Network, count: int, by: By) -> Candidates:
     import networkx
 
-    graph = networkx.Graph()
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(network.names)
     lengths = network.delays if by == "delay" else np.ones(network.links)
     for link in range(network.links):
         graph.add_edge(*network.link_name(link), length=float(lengths[link]))
@@ -191,7 +192,12 @@ def _first_found(network: Network, count: int, by: By) -> Candidates:
     pairs = [(network.names[source], network.names[target]) for source, target in ends]
     return given(
         network,
-        (path for pair in pairs for path in islice(networkx.shortest_simple_paths(graph, *pair, weight), count)),
+        (
+            path
+            for pair in pairs
+            if networkx.has_path(graph, *pair)
+            for path in islice(networkx.shortest_simple_paths(graph, *pair, weight), count)
+        ),
     )
 
 
