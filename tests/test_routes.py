@@ -210,7 +210,8 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
         ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
         ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity_bps"),
-        ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be at least 1"),
+        ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be from 1 to 10,000"),
+        ("A,B,5ms,0.1", ["--metric", "delay", "--disjoint", "9" * 20], f"--disjoint {'9' * 20}: must be from 1 to"),
         ("A,B,5ms,0.1", ["--within", "0", "--certify"], "--within and --certify do not go together"),
     ],
 )
@@ -232,6 +233,28 @@ def test_more_pairs_than_fit_are_refused_before_they_are_searched(tmp_path, caps
     assert status(["routes", str(file), "--compare", "--from", "0", "--to", "3"]) == 1
     assert "takes at most 1000 nodes, not 1501" in capsys.readouterr().err
     assert status(["routes", str(file), "--from", "0", "--to", "3"]) == 0
+
+
+def test_within_a_share_of_the_least_cost_are_all_paths_not_only_some(capsys):
+    assert status(["routes", "tcpbp10", "--from", "4", "--to", "6", "--within", "300%", "--json"]) == 0
+    (route,) = json.loads(capsys.readouterr().out)["routes"]
+    graph = networkx.DiGraph((link.source, link.target) for link in load("tcpbp10").links)
+    simple = [tuple(path) for path in networkx.all_simple_paths(graph, "4", "6")]
+    links = {(link.source, link.target): link for link in load("tcpbp10").links}
+
+    def cost(path):
+        hops = [links[hop] for hop in pairwise(path)]
+        return sum(hop.delay_s for hop in hops) * math.sqrt(1 - math.prod(1 - hop.loss for hop in hops))
+
+    least = min(map(cost, simple))
+    assert {tuple(one["path"]) for one in route["paths"]} == {path for path in simple if cost(path) <= 4 * least}
+    assert len(route["paths"]) > 8
+
+
+def test_more_paths_within_a_share_than_fit_are_refused(capsys, monkeypatch):
+    monkeypatch.setattr("anabranch.cli.routes_answer._MOST_PATHS", 20)
+    assert status(["routes", "tcpbp10", "--from", "4", "--to", "6", "--within", "1000%"]) == 1
+    assert "--within 10: more than 20 paths lead from 4 to 6 at such a cost" in capsys.readouterr().err
 
 
 def test_a_lexicographic_metric_decides_ties(capsys):

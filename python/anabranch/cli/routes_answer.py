@@ -103,6 +103,8 @@ _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
 """Questions for several paths of each pair."""
 _MOST_PAIRS = 2_000_000
 """Of which a table in memory is of use to anyone; some gigabytes."""
+_MOST_PATHS = 10_000
+"""Of each pair."""
 
 
 def _searched(search: Search, selection: Selection) -> Routes:
@@ -128,10 +130,17 @@ def _searched(search: Search, selection: Selection) -> Routes:
             raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
         return search.pareto(*ends)
     if selection.within is not None:
-        return search.within(selection.metric, selection.within, sources=selection.sources, targets=selection.targets)
+        found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends)
+        for route in found.routes:
+            if len(route.paths) > _MOST_PATHS:
+                raise ValueError(
+                    f"--within {selection.within:g}: more than {_MOST_PATHS:,} paths lead from {route.source} to "
+                    f"{route.target} at such a cost; give a smaller share, or a number of paths by --shortest"
+                )
+        return found
     most = selection.shortest or selection.disjoint or selection.node_disjoint or 0
-    if most < 1:
-        raise ValueError(f"{option} {most}: must be at least 1")
+    if not 1 <= most <= _MOST_PATHS:
+        raise ValueError(f"{option} {most}: must be from 1 to {_MOST_PATHS:,}")
     if selection.shortest:
         return search.shortest(selection.metric, most, *ends)
     return search.disjoint(selection.metric, most, *ends, by_nodes=selection.node_disjoint is not None)
