@@ -18,6 +18,7 @@ from anabranch.cli.options import (
     Directed,
     Json,
     TopologyName,
+    at_least,
     rate_bps,
     seconds,
 )
@@ -125,6 +126,7 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
+    at_least(0, draws=candidates.draws)
     _require_used(candidates, solving, failing, output)
     if output.picture is not None:
         require("--picture", "figures")
@@ -183,6 +185,11 @@ def _require_used(candidates: Candidates, solving: Solving, failing: Failing, ou
     for option in ("--draws", "--picture"):
         if option in given and not candidates.sweep:
             raise UsageError(f"{option} goes with --sweep")
+    by_number, disjoint = candidates.paths.isdecimal(), candidates.paths.startswith("disjoint=")
+    if "--ties" in given and not by_number:
+        raise UsageError(f"--ties goes with a number of --paths, not with {candidates.paths}")
+    if "--by" in given and not (by_number or disjoint):
+        raise UsageError(f"--by goes with a number of --paths or disjoint=N, not with {candidates.paths}")
 
 
 def _require_closed(method: str, gap: float, wanted: float) -> None:
@@ -238,13 +245,11 @@ def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) 
     paths, by = candidates.paths, candidates.by
     if paths == "all":
         return robust.Problem.over_all_paths(network, model)
-    kind, equals, number = paths.rpartition("=")
-    if number.isdecimal() and kind in ("", "disjoint"):
-        chosen = (
-            robust.disjoint(network, int(number), by)
-            if equals
-            else robust.shortest(network, int(number), by, candidates.ties)
-        )
+    number = paths.removeprefix("disjoint=")
+    if paths.isdecimal():
+        chosen = robust.shortest(network, int(paths), by, candidates.ties)
+    elif number.isdecimal():
+        chosen = robust.disjoint(network, int(number), by)
     elif Path(paths).exists():
         try:
             chosen = robust.given(network, path_lists(Path(paths)))

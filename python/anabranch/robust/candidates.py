@@ -22,6 +22,7 @@ Ties = Literal["links", "delay", "hop-count", "first-found"]
 Number = TypeVar("Number", np.float64, np.int64)
 _PICOSECONDS = 1e12
 _MOST_TIED = 10_000
+_MOST_PATHS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +114,9 @@ def shortest(network: Network, count: int, by: By = "hop-count", ties: Ties = "l
     """The ``count`` shortest loopless paths of every pair, or as many as there are (Yen 1971).
 
     Raises:
-        RobustError: ``count`` is less than 1, a pair has no path, or a link has no delay by which to compare.
+        RobustError: ``count`` is not from 1 to 1,000,000, a pair has no path, or a link has no delay by which to compare.
     """
-    if count < 1:
-        raise RobustError(f"{count} candidate paths: needs at least 1")
+    _check_count(count)
     if ties == "first-found":
         return _first_found(network, count, by)
     return _search(network, _weights(network, by, ties), "shortest", count)
@@ -141,8 +141,7 @@ def disjoint(network: Network, count: int, by: By = "hop-count") -> Candidates:
     Raises:
         RobustError: as :func:`shortest`.
     """
-    if count < 1:
-        raise RobustError(f"{count} candidate paths: needs at least 1")
+    _check_count(count)
     return _search(network, _weights(network, by, "links"), "disjoint", count)
 
 
@@ -177,6 +176,11 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
         np.cumsum([0] + [len(links) for _, links in rows]).astype(np.uint32),
         np.array([link for _, links in rows for link in links], dtype=np.uint32),
     ).checked()
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count <= _MOST_PATHS:
+        raise RobustError(f"{count} candidate paths of each pair: must be from 1 to {_MOST_PATHS:,}")
 
 
 def _first_found(network: Network, count: int, by: By) -> Candidates:
