@@ -42,10 +42,32 @@ def require_writable(path: Path) -> None:
     Raises:
         FileError: it could not be written.
     """
-    for place in [path] if path.exists() else [path.parent]:
-        if not os.access(place, os.W_OK):
-            error = os.strerror(errno.EACCES if place.exists() else errno.ENOENT)
-            raise FileError(f"{path}: cannot be written ({error})")
+    if path.is_dir():
+        raise _refused(path, errno.EISDIR)
+    place = path if path.exists() else path.parent
+    if not place.exists():
+        raise _refused(path, errno.ENOENT)
+    if place is not path and not place.is_dir():
+        raise _refused(path, errno.ENOTDIR)
+    if not os.access(place, os.W_OK):
+        raise _refused(path, errno.EACCES)
+
+
+def require_directory(path: Path) -> None:
+    """To be called before a long computation whose results go into this directory, which need not exist.
+
+    Raises:
+        FileError: it could not be made or written to.
+    """
+    place = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not place.is_dir():
+        raise _refused(path, errno.ENOTDIR)
+    if not os.access(place, os.W_OK):
+        raise _refused(path, errno.EACCES)
+
+
+def _refused(path: Path, error: int) -> FileError:
+    return FileError(f"{path}: cannot be written ({os.strerror(error)})")
 
 
 def write_text(path: Path, text: str) -> None:

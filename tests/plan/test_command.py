@@ -65,6 +65,25 @@ def test_what_cannot_be_meant_is_refused(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_directory_that_cannot_be_made_is_refused_before_the_search(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert status([*NSFNET, "--out", str(tmp_path / place)]) == 1
+    printed = capsys.readouterr()
+    assert f"{place}: cannot be written (Not a directory)" in printed.err
+    assert not printed.out
+
+
+def test_small_loads_have_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two nodes at the left send 1 kbit/s each over a link of 1 Gbit/s."""
+    assert status(["plan", "dumbbell", "--hose", "1kbps", "--capacity", "1Gbps"]) == 0
+    printed = capsys.readouterr().out
+    assert "lower bound   2e-06 " in printed
+    assert "plan                 2e-06 " in printed
+
+
 def test_an_unknown_node_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pairs").write_text("1 2\n1 99\n")
     assert status([*NSFNET, "--tolerant", str(tmp_path / "pairs")]) == 1

@@ -40,6 +40,16 @@ def test_the_document_has_the_certificate_and_the_splits(capsys: pytest.CaptureF
     assert over / 500e6 == pytest.approx(document["worst_case_load"])  # anyone can recompute it
 
 
+@pytest.mark.parametrize(("place", "reason"), [("", "Is a directory"), ("file/below", "Not a directory")])
+def test_a_file_that_cannot_be_written_is_refused_before_the_search(
+    place: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    code, out, error = run(capsys, "--out", str(tmp_path / place))
+    assert (code, out) == (1, "")
+    assert f"cannot be written ({reason})" in error
+
+
 def test_small_loads_are_printed_with_their_digits(capsys: pytest.CaptureFixture[str]) -> None:
     """Two nodes at the left send 1 kbit/s each over a link of 1 Gbit/s."""
     assert status(["robust", "dumbbell", "--hose", "1kbps", "--capacity", "1Gbps"]) == 0

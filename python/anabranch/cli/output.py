@@ -14,6 +14,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def load_text(load: float, decimals: int = 6) -> str:
+    """A load with so many decimals, or so many digits if it is small: a load of a millionth is not none."""
+    return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"
+
+
 def json_text(document: Any) -> str:
     """A document as all commands print and write it. An infinite number is a :class:`ValueError`: JSON has none."""
     import json

@@ -10,8 +10,9 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED
 from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Json, TopologyName, rate_bps
-from anabranch.cli.output import json_text, say
+from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
+from anabranch.output_files import require_directory
 from anabranch.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def plan(
         raise robust.RobustError(
             f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
         )
+    if output.out is not None:
+        require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     network = robust.Network.of(load_warned(topology, None), capacity_bps)
     model = traffic.model(network)
@@ -141,7 +144,7 @@ def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> N
     print_table(TextTable(_HEAD, rows, text_columns=1))
     print()
     print(f"load allowed  {chosen.allowed_load:g}")
-    print(f"lower bound   {chosen.lower_bound:.6f}   of any routing over these candidates")
+    print(f"lower bound   {load_text(chosen.lower_bound)}   of any routing over these candidates")
     print(f"worst link    {' -> '.join(chosen.worst_link)}")
     split = (~chosen.single).nonzero()[0]
     worst_first = split[chosen.throughput_bps[split].argsort(kind="stable")]
@@ -175,7 +178,7 @@ def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] |
 def _cells(one: "Plan") -> tuple[str, ...]:
     pairs = one.problem.network.pairs
     return (
-        f"{one.worst_case_load:.4f}",
+        load_text(one.worst_case_load, 4),
         f"{one.single_pairs} of {pairs}",
         _mbps(one.total_bps),
         _mbps(one.mean_bps),

@@ -22,7 +22,7 @@ from anabranch.cli.options import (
     rate_bps,
     seconds,
 )
-from anabranch.cli.output import json_text, say
+from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.extras import require
 from anabranch.output_files import require_writable, write_text
@@ -228,9 +228,9 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
         print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
         for row in rows:
             over = row["over_ties"]
-            span = f"  {_load(over['least_found'], 4)} to {_load(over['greatest_found'], 4)}" if over else ""
+            span = f"  {load_text(over['least_found'], 4)} to {load_text(over['greatest_found'], 4)}" if over else ""
             print(
-                f"{row['single_percent']:10.0f} %  {_load(row['worst_case_load']):>15}  {_load(row['lower_bound']):>11}{span}"
+                f"{row['single_percent']:10.0f} %  {load_text(row['worst_case_load']):>15}  {load_text(row['lower_bound']):>11}{span}"
             )
     if steps[-1].routing.interrupted:
         return INTERRUPTED
@@ -279,8 +279,10 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
     if output.json:
         print(text)
     else:
-        print(f"worst-case load  {_load(found.load)} over {len(failures)} failures, {_load(found.load_before)} without")
-        print(f"lower bound      {_load(found.lower_bound)}   gap {found.gap:.2g}")
+        print(
+            f"worst-case load  {load_text(found.load)} over {len(failures)} failures, {load_text(found.load_before)} without"
+        )
+        print(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
         _print_failures(found.after)
     output.write(text)
     if found.interrupted:
@@ -295,14 +297,9 @@ def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
     return json_text(document(routing, failures))
 
 
-def _load(load: float, decimals: int = 6) -> str:
-    """With so many decimals, or so many digits if it is small: a load of a millionth is not none."""
-    return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"
-
-
 def _print_failures(found: "Sequence[AfterFailure]") -> None:
     worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
-    print(f"after failures   {', '.join(f'{one.failure.name} {_load(one.load, 4)}' for one in worst)}")
+    print(f"after failures   {', '.join(f'{one.failure.name} {load_text(one.load, 4)}' for one in worst)}")
     lost = [one for one in found if one.lost_pairs]
     if lost:
         print(f"lost traffic     after {len(lost)} failures some pairs have no path left")
@@ -314,8 +311,8 @@ def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])
-    print(f"worst-case load  {_load(routing.worst_case_load)}")
-    print(f"lower bound      {_load(routing.lower_bound)}   gap {routing.gap:.2g}")
+    print(f"worst-case load  {load_text(routing.worst_case_load)}")
+    print(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
     print(f"worst link       {' -> '.join(routing.worst_link)}")
     rates = sorted(document["worst_matrix"], key=lambda entry: -entry["rate_bps"])
     shown = ", ".join(

@@ -114,6 +114,6 @@ class Network:
             else:
                 raise RobustError(
                     f"{self.topology.name}: link {link.source} -> {link.target} has neither delay nor length; "
-                    "paths by delay need them (--by hop-count does not)"
+                    "give it one: the delays of paths count here"
                 )
         return np.array(delays)
