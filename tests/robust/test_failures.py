@@ -96,3 +96,11 @@ def test_shared_risks_from_a_file(tmp_path: Path) -> None:
     file.write_text('{"duct": [["a", "z"]]}')
     with pytest.raises(robust.RobustError, match="no link between a and z"):
         failures.shared_risks(file, network)
+
+
+@pytest.mark.parametrize("ends", ["[]", '[["a", ["b"]]]', '[["a", 1]]', '[["a", {}]]', "7"])
+def test_a_group_that_is_no_list_of_links_is_refused(tmp_path: Path, ends: str) -> None:
+    file = tmp_path / "risks.json"
+    file.write_text(f'{{"duct": {ends}}}')
+    with pytest.raises(robust.RobustError, match=r"risks\.json: duct: .* is no link; a link is its two ends"):
+        failures.shared_risks(file, three_ways())

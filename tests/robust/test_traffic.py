@@ -111,6 +111,26 @@ def test_a_hose_needs_every_node(network: robust.Network, tmp_path: Path) -> Non
     assert [rates.tolist() for rates in files.hose_rates(str(file), network)] == [[1e6, 2e6, 4e6], [1e6, 3e6, 4e6]]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "node,sent\n{0},1Mbps\n",
+            "line 2: node {0} has no received; give sent and received, or rate for both",
+        ),
+        ("a.toml", '{0} = {{ received = "1Mbps" }}', "a.toml: {0}: node {0} has no sent"),
+        ("a.toml", '{0} = {{ rate = "1Mbps", send = "2Mbps" }}', "a.toml: {0}: send is none of rate, sent, received"),
+    ],
+)
+def test_a_hose_that_cannot_be_meant_is_refused_with_its_place(
+    network: robust.Network, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content.format(*network.names))
+    with pytest.raises(robust.RobustError, match=message.format(*network.names)):
+        files.hose_rates(str(tmp_path / name), network)
+
+
 def test_splits_become_routes_that_add_up(network: robust.Network) -> None:
     grid = robust.Network.of(generate.grid(2, 2), 10e6)
     routing = robust.solve(robust.Problem(grid, robust.hose(grid, 1e6), robust.shortest(grid, 2)))

@@ -60,8 +60,8 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
     found = []
     for name, ends in document.items():
         links: list[int] = []
-        for pair in ends if isinstance(ends, list) else [None]:
-            if not isinstance(pair, list) or len(pair) != 2:
+        for pair in ends if isinstance(ends, list) and ends else [ends]:
+            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
                 raise RobustError(f'{path}: {name}: {pair!r} is no link; a link is its two ends, such as ["A", "B"]')
             there = [(place.get(pair[0]), place.get(pair[1])), (place.get(pair[1]), place.get(pair[0]))]
             both = [network.link_index[hop] for hop in there if hop in network.link_index]

@@ -23,6 +23,7 @@ from anabranch.toml_text import TomlError, parse
 
 _SNDLIB_BPS = 1e6
 _NAMED = ("demands", "gravity")
+_NODE_RATES = ("rate", "sent", "received")
 _ENDS = {"src": "source", "dst": "target"}
 """Other names of the columns of a traffic matrix: those of our own tables."""
 
@@ -42,9 +43,10 @@ def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
         node = _node(place, name, where, network)
         if not np.isnan(sent[node]):
             raise RobustError(f"{where}: node {name} stands there twice")
-        both = values.get("rate")
-        sent[node] = _rate(values.get("sent", both), f"{where}, sent")
-        received[node] = _rate(values.get("received", both), f"{where}, received")
+        for rates, way in ((sent, "sent"), (received, "received")):
+            if way not in values and "rate" not in values:
+                raise RobustError(f"{where}: node {name} has no {way}; give sent and received, or rate for both")
+            rates[node] = _rate(values.get(way, values.get("rate")), f"{where}, {way}")
     if np.isnan(sent).any():
         missing = network.names[int(np.argmax(np.isnan(sent)))]
         raise RobustError(f"{source}: node {missing} is missing; a hose needs a rate for every node")
@@ -173,9 +175,13 @@ def path_lists(source: Path) -> list[list[str]]:
 def _node_rows(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
     if path.suffix.lower() == ".toml":
         for name, value in _toml(path).items():
-            yield f"{path}: {name}", name, value if isinstance(value, dict) else {"rate": value}
+            where, values = f"{path}: {name}", value if isinstance(value, dict) else {"rate": value}
+            for key in values:
+                if key not in _NODE_RATES:
+                    raise RobustError(f"{where}: {shortened(key)} is none of {', '.join(_NODE_RATES)}")
+            yield where, name, values
         return
-    for where, row in _csv(path, ("node",), ("rate", "sent", "received")):
+    for where, row in _csv(path, ("node",), _NODE_RATES):
         yield where, row["node"], row
 
 
