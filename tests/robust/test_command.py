@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anabranch import robust
 from anabranch.cli import status
-from anabranch.robust import sweep
+from anabranch.robust import failures, sweep
 from anabranch.robust.splits import Splits
 
 PAPER = ["robust", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
@@ -217,3 +219,40 @@ def test_ctrl_c_prints_the_best_routing_so_far(
     assert document["interrupted"]
     assert 0 < document["lower_bound"] < document["worst_case_load"]
     assert "Interrupted" in error
+
+
+def test_ctrl_c_during_failures_costs_neither_the_routing_nor_the_failures_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+    one_failure = failures.load_of
+
+    def load_of(*arguments: Any) -> float:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return one_failure(*arguments)
+
+    monkeypatch.setattr(failures, "load_of", load_of)
+    code, out, error = run(capsys, "--paths", "2", "--fail", "links", "--out", str(tmp_path / "splits.json"))
+    assert code == 130
+    assert "worst-case load  0.70" in out
+    assert "Interrupted: loads after 2 of 21 failures" in error
+    document = json.loads((tmp_path / "splits.json").read_text())
+    assert document["interrupted"]
+    assert len(document["failures"]) == 2
+    assert len(document["splits"]) == 182
+
+
+def test_the_document_of_protection_has_the_pairs_whose_splits_change(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--paths", "2", "--protect", "--fail", "links", "--json")
+    document = json.loads(out)
+    assert code == 0
+    before = {(split["src"], split["dst"]): split["paths"] for split in document["splits"]}
+    for failure in document["failures"]:
+        fails = {tuple(link) for link in failure["links"]}
+        hit = {ends for ends, paths in before.items() if any(fails & set(pairwise(part["path"])) for part in paths)}
+        lost = set(map(tuple, failure["lost_pairs"]))
+        changed = {(split["src"], split["dst"]): split["paths"] for split in failure["splits"]}
+        assert hit - lost <= changed.keys()
+        assert all(paths and paths != before[ends] for ends, paths in changed.items())

@@ -1,9 +1,10 @@
 """``anabranch robust``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -26,6 +27,7 @@ from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.extras import require
 from anabranch.output_files import require_writable, write_text
+from anabranch.progress import Steps
 
 if TYPE_CHECKING:
     from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
@@ -95,8 +97,13 @@ class Output:
     picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None
     json: Json = False
 
-    def write(self, text: str) -> None:
-        """Write the document to the file, if there is to be one."""
+    def show(self, document: "Callable[[], dict[str, Any]]") -> None:
+        """Print and write the document, if it is wanted."""
+        if not self.json and self.out is None:
+            return
+        text = json_text(document())
+        if self.json:
+            print(text)
         if self.out is not None:
             write_text(self.out, text + "\n")
 
@@ -121,7 +128,7 @@ def robust(
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.robust import Network, RobustError, best_found, verify
+    from anabranch.robust import Network, RobustError, best_found, document, verify
     from anabranch.robust.hybrid import with_single_paths
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
@@ -148,14 +155,16 @@ def robust(
     with Bounds() as progress:
         routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
     verify(routing)
-    text = _text(routing, failures)
-    if output.json:
-        print(text)
-    else:
-        _print(routing, failures)
-    output.write(text)
+    after = _after_failures(routing, failures)
+    interrupted = len(after) < len(failures)
+    if not output.json:
+        _print(routing, after)
+    output.show(lambda: document(routing, after) | {"interrupted": interrupted or routing.interrupted})
     if output.out is not None:
         say(f"Splits: {output.out}")
+    if interrupted:
+        say(f"Interrupted: loads after {len(after)} of {len(failures)} failures.")
+        return INTERRUPTED
     if routing.interrupted:
         say(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.")
         return INTERRUPTED
@@ -275,26 +284,29 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
     with Bounds() as progress:
         found = protect(problem, failures, gap, progress)
-    text = json_text(protected_document(found))
-    if output.json:
-        print(text)
-    else:
+    if not output.json:
         print(
             f"worst-case load  {load_text(found.load)} over {len(failures)} failures, {load_text(found.load_before)} without"
         )
         print(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
         _print_failures(found.after)
-    output.write(text)
+    output.show(lambda: protected_document(found))
     if found.interrupted:
         return INTERRUPTED
     _require_closed("--protect", found.gap, gap)
     return DONE
 
 
-def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
-    from anabranch.robust.documents import document
+def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
+    """What is left after each failure. Ctrl-C leaves the others out: it must not cost the routing itself."""
+    from anabranch.robust.failures import after
 
-    return json_text(document(routing, failures))
+    found: list[AfterFailure] = []
+    with suppress(KeyboardInterrupt), Steps(len(failures), "failures") as steps:
+        for failure in failures:
+            found += after(routing.problem.model, routing.splits, [failure])
+            steps.advance()
+    return found
 
 
 def _print_failures(found: "Sequence[AfterFailure]") -> None:
@@ -305,9 +317,8 @@ def _print_failures(found: "Sequence[AfterFailure]") -> None:
         print(f"lost traffic     after {len(lost)} failures some pairs have no path left")
 
 
-def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
+def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
     from anabranch.robust.documents import document as as_document
-    from anabranch.robust.failures import after
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])
@@ -322,4 +333,4 @@ def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
     print(f"worst traffic    {shown}{more}")
     print(f"pairs            {len(document['splits'])}, {single} of them on a single path")
     if failures:
-        _print_failures(after(routing.problem.model, routing.splits, failures))
+        _print_failures(failures)

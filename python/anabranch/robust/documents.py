@@ -1,11 +1,11 @@
 """A robust routing as a document, and as routes that exports and engines take."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from anabranch.robust.failures import AfterFailure, Failure, after
+from anabranch.robust.failures import AfterFailure
 from anabranch.robust.network import Network
 from anabranch.robust.protection import Protected
 from anabranch.robust.solving import RobustRouting
@@ -13,10 +13,10 @@ from anabranch.robust.splits import Splits
 from anabranch.routes import Path, Route, Routes
 
 
-def document(routing: RobustRouting, failures: Sequence[Failure] = ()) -> dict[str, Any]:
+def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> dict[str, Any]:
     """What ``anabranch robust --json`` prints; rates in bit/s, the gap relative to the worst-case load.
 
-    After ``failures`` the splits are renormalised.
+    ``failures`` are what :func:`anabranch.robust.failures.after` tells of these splits.
     """
     network, loads = routing.problem.network, routing.loads
     pair, amount = loads.matrix(loads.worst)
@@ -46,7 +46,7 @@ def document(routing: RobustRouting, failures: Sequence[Failure] = ()) -> dict[s
                 strict=True,
             )
         ],
-        "failures": failure_records(network, after(routing.problem.model, routing.splits, failures)),
+        "failures": failure_records(network, failures),
         "splits": split_records(routing.splits),
     }
 
@@ -54,7 +54,6 @@ def document(routing: RobustRouting, failures: Sequence[Failure] = ()) -> dict[s
 def protected_document(found: Protected) -> dict[str, Any]:
     """What ``anabranch robust --protect --json`` prints: the splits, and after each failure those of the pairs that change."""
     network = found.problem.network
-    before = split_records(found.splits)
     return {
         "topology": network.topology.name,
         "worst_case_load": found.load,
@@ -63,10 +62,10 @@ def protected_document(found: Protected) -> dict[str, Any]:
         "gap": found.gap,
         "interrupted": found.interrupted,
         "failures": [
-            record | {"splits": [split for split in split_records(restored) if split["paths"] and split not in before]}
+            record | {"splits": [split for split in _changed(found.splits, restored) if split["paths"]]}
             for record, restored in zip(failure_records(network, found.after), found.restored, strict=True)
         ],
-        "splits": before,
+        "splits": split_records(found.splits),
     }
 
 
@@ -88,26 +87,39 @@ def failure_records(network: Network, found: Sequence[AfterFailure]) -> list[dic
 
 def split_records(splits: Splits) -> list[dict[str, Any]]:
     """For each pair its paths in use, each with its fraction, the greatest first."""
+    return _records(splits, range(splits.candidates.network.pairs))
+
+
+def _changed(before: Splits, restored: Splits) -> list[dict[str, Any]]:
+    return _records(restored, np.unique(restored.candidates.pair[restored.shares != before.shares]).tolist())
+
+
+def _records(splits: Splits, pairs: Iterable[int]) -> list[dict[str, Any]]:
     return [
         {
             "src": route.source,
             "dst": route.target,
             "paths": [{"path": list(path.nodes), "fraction": path.weight} for path in route.paths],
         }
-        for route in _routes(splits)
+        for route in _routes(splits, pairs)
     ]
 
 
 def as_routes(splits: Splits, metric: str = "robust") -> Routes:
     """The splits as explicit, weighted routes."""
-    return Routes(splits.candidates.network.topology, metric, "explicit", tuple(_routes(splits)))
+    return Routes(
+        splits.candidates.network.topology,
+        metric,
+        "explicit",
+        tuple(_routes(splits, range(splits.candidates.network.pairs))),
+    )
 
 
-def _routes(splits: Splits) -> list[Route]:
+def _routes(splits: Splits, pairs: Iterable[int]) -> list[Route]:
     candidates, network = splits.candidates, splits.candidates.network
     delays = candidates.delays if _has_delays(network) else None
     routes = []
-    for pair in range(network.pairs):
+    for pair in pairs:
         first, end = candidates.first[pair], candidates.first[pair + 1]
         order = first + np.argsort(-splits.shares[first:end], kind="stable")
         paths = tuple(

@@ -67,7 +67,7 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     loads = states.loads(shares)
     highest = max(float(load.max()) for load in loads)
     links = [np.flatnonzero(load >= _FIRST_SHARE * highest) for load in loads]
-    best = (highest, shares)
+    best = (highest, shares, loads)
     try:
         while relative_gap(lower, best[0]) > gap:
             shares, objective, bound = states.solve(links)
@@ -75,7 +75,7 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
             lower = max(lower, bound)
             highest = max(float(load.max()) for load in loads)
             if highest < best[0]:
-                best = (highest, shares)
+                best = (highest, shares, loads)
             report(lower, best[0], f"{sum(map(len, links))} links of {len(links)} states of the network")
             more = [
                 np.union1d(known, np.flatnonzero(load > objective * (1 + _OVERLOADED)))
@@ -86,8 +86,8 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
             links = more
     except KeyboardInterrupt:
         interrupted = True
-    loads = states.loads(best[1])
-    splits = [Splits(problem.candidates, shares) for shares in best[1]]
+    _, shares, loads = best
+    splits = [Splits(problem.candidates, one) for one in shares]
     found = tuple(
         AfterFailure(failure, float(load.max()), tuple(lost.tolist()))
         for failure, load, lost in zip(failures, loads[1:], states.lost[1:], strict=True)
