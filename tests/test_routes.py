@@ -251,6 +251,41 @@ def test_within_a_share_of_the_least_cost_are_all_paths_not_only_some(capsys):
     assert len(route["paths"]) > 8
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda search, *ends: search.shortest("delay", 3, *ends),
+        lambda search, *ends: search.disjoint("delay", 3, *ends),
+        lambda search, *ends: search.within("delay", 0.5, 8, *ends),
+        lambda search, *ends: search.pareto(*ends),
+    ],
+)
+def test_a_search_for_several_paths_tells_how_far_it_is_and_can_be_stopped(ask):
+    """Ctrl-C is heard between two targets, as the core does not hear it."""
+    search = Search(TEN)
+    done = []
+    found = ask(search, ["3", "1"], ["2", "1", "4"], done.append)
+    assert done == [1, 1, 1]
+    assert [(route.source, route.target) for route in found.routes] == [
+        ("3", "2"),
+        ("3", "1"),
+        ("3", "4"),
+        ("1", "2"),
+        ("1", "4"),
+    ]
+    assert all(
+        path.nodes[0] == route.source and path.nodes[-1] == route.target
+        for route in found.routes
+        for path in route.paths
+    )
+
+    def stop(targets):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(search, None, None, stop)
+
+
 def test_more_paths_within_a_share_than_fit_are_refused(capsys, monkeypatch):
     monkeypatch.setattr("anabranch.cli.routes_answer._MOST_PATHS", 20)
     assert status(["routes", "tcpbp10", "--from", "4", "--to", "6", "--within", "1000%"]) == 1

@@ -13,7 +13,7 @@ from anabranch.routes import picture, tables
 from anabranch.routes.compare import OPTIMUM, Comparison, compare
 from anabranch.routes.model import Forwarding, Routes
 from anabranch.routes.quantities import completed
-from anabranch.routes.search import Certificate, Search
+from anabranch.routes.search import Certificate, Progress, Search
 from anabranch.text_table import TextTable
 from anabranch.topologies import Topology
 
@@ -125,12 +125,19 @@ def _searched(search: Search, selection: Selection) -> Routes:
     others += [other for other in ("--hop-by-hop", "--certify") if getattr(selection, other[2:].replace("-", "_"))]
     if others:
         raise ValueError(f"{option} and {others[0]} do not go together")
+    with Steps(len(selection.targets or search.names), "searching") as steps:
+        return _several(search, selection, option, steps.advance)
+
+
+def _several(search: Search, selection: Selection, option: str, progress: Progress) -> Routes:
+    """Several paths of each pair, by this option."""
+    ends = selection.sources, selection.targets
     if selection.pareto:
         if selection.metric != OPTIMUM:
             raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
-        return search.pareto(*ends)
+        return search.pareto(*ends, progress)
     if selection.within is not None:
-        found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends)
+        found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
         for route in found.routes:
             if len(route.paths) > _MOST_PATHS:
                 raise ValueError(
@@ -142,8 +149,8 @@ def _searched(search: Search, selection: Selection) -> Routes:
     if not 1 <= most <= _MOST_PATHS:
         raise ValueError(f"{option} {most}: must be from 1 to {_MOST_PATHS:,}")
     if selection.shortest:
-        return search.shortest(selection.metric, most, *ends)
-    return search.disjoint(selection.metric, most, *ends, by_nodes=selection.node_disjoint is not None)
+        return search.shortest(selection.metric, most, *ends, progress)
+    return search.disjoint(selection.metric, most, *ends, progress, by_nodes=selection.node_disjoint is not None)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,13 @@ from anabranch.routes.model import Forwarding, Path, Route, Routes
 from anabranch.topologies import Topology
 from anabranch.topologies.model import columns
 
+Progress = Callable[[int], None]
+"""Is told from time to time for how many more sources (of :meth:`Search.routes`) or targets a search is done."""
+
+
+def _quiet(done: int) -> None:
+    """Tell nobody."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -69,12 +76,11 @@ class Search:
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
         forwarding: Forwarding = "explicit",
-        progress: Callable[[int], None] = lambda sources: None,
+        progress: Progress = _quiet,
     ) -> Routes:
         """The best path from each source to each target, by default from all nodes to all others.
 
         With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` tells where packets get by them.
-        ``progress`` is told from time to time for how many more sources the search is done.
 
         Raises:
             ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
@@ -100,14 +106,18 @@ class Search:
         most: int,
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
     ) -> Routes:
         """The shortest loopless paths of each pair (Yen), at most so many, with equal shares.
 
         Raises:
             ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
         """
-        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most
-        return Routes(self.topology, metric, "explicit", self._routes(self._network.k_shortest(*wanted)))
+        wanted = self._metric(metric)
+        found = self._by_target(
+            lambda of, into: self._network.k_shortest(wanted, of, into, most), sources, targets, progress
+        )
+        return Routes(self.topology, metric, "explicit", found)
 
     def disjoint(
         self,
@@ -115,6 +125,7 @@ class Search:
         most: int,
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
         *,
         by_nodes: bool = False,
     ) -> Routes:
@@ -125,8 +136,11 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or a metric that is no sum.
         """
-        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most, by_nodes
-        return Routes(self.topology, metric, "explicit", self._routes(self._network.disjoint(*wanted)))
+        wanted = self._metric(metric)
+        found = self._by_target(
+            lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes), sources, targets, progress
+        )
+        return Routes(self.topology, metric, "explicit", found)
 
     def within(
         self,
@@ -135,6 +149,7 @@ class Search:
         most: int = 8,
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
     ) -> Routes:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times the least, at most so many.
 
@@ -146,11 +161,18 @@ class Search:
         """
         if not threshold >= 0:
             raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
-        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), threshold, most
-        found = self._routes(self._network.within(*wanted))
+        wanted = self._metric(metric)
+        found = self._by_target(
+            lambda of, into: self._network.within(wanted, of, into, threshold, most), sources, targets, progress
+        )
         return Routes(self.topology, metric, "explicit", tuple(map(_weighted_by_cost, found)))
 
-    def pareto(self, sources: Iterable[str] | None = None, targets: Iterable[str] | None = None) -> Routes:
+    def pareto(
+        self,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
+    ) -> Routes:
         """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay, with equal shares.
 
         Their cost is the capacity, bit/s.
@@ -159,8 +181,8 @@ class Search:
             ValueError: a link without delay, loss or capacity, a node that does not exist, or a pair with too many such paths.
         """
         quantities.require(self.topology, ["tcpbp", "widest"])
-        found = self._network.pareto(self._nodes(sources), self._nodes(targets))
-        return Routes(self.topology, "delay, loss, capacity", "explicit", self._routes(found))
+        found = self._by_target(self._network.pareto, sources, targets, progress)
+        return Routes(self.topology, "delay, loss, capacity", "explicit", found)
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
         """How many best paths there are by an isotone metric, by source and target: more than one is a tie.
@@ -210,6 +232,21 @@ class Search:
         if name not in self._index:
             raise ValueError(f'{self.topology.name}: there is no node "{name}"; {suggest(name, self.names)}')
         return self._index[name]
+
+    def _by_target(
+        self,
+        find: Callable[[list[int], list[int]], Columns],
+        sources: Iterable[str] | None,
+        targets: Iterable[str] | None,
+        progress: Progress,
+    ) -> tuple[Route, ...]:
+        """What ``find`` finds, source by source. It is asked for one target at a time, for which it prepares a search."""
+        of, into = self._nodes(sources), self._nodes(targets)
+        found = []
+        for target in into:
+            found.append((target, iter(self._routes(find(of, [target])))))
+            progress(1)
+        return tuple(next(routes) for source in of for target, routes in found if target != source)
 
     def _routes(self, columns: Columns) -> tuple[Route, ...]:
         """The routes that columns hold, paths of a pair with equal shares."""
