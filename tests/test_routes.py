@@ -209,6 +209,17 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
         ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
         ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
+        (
+            "A,B,5ms,0.1",
+            ["--export", "frr", "--source-port", "5001=delay"],
+            "--source-port goes with --export openflow13 or openflow15, not with frr",
+        ),
+        (
+            "A,B,5ms,0.1",
+            ["--export", "openflow13", "--source-port", "5001=delay", "--source-port", "5001=loss"],
+            "--source-port 5001=loss: port 5001 has a metric already",
+        ),
+        ("A,B,5ms,0.1", ["--export", "openflow13", "--source-port", "0=delay"], "TCP source port '0': must be a port"),
         ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity_bps"),
         ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be from 1 to 10,000"),
         ("A,B,5ms,0.1", ["--metric", "delay", "--disjoint", "9" * 20], f"--disjoint {'9' * 20}: must be from 1 to"),
@@ -222,6 +233,21 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+def test_hop_by_hop_changes_no_table_and_is_refused_there(capsys):
+    assert status(["routes", "tcpbp10", "--hop-by-hop"]) == 2
+    assert "--hop-by-hop goes with --export or --json" in capsys.readouterr().err
+
+
+def test_an_export_that_loops_says_so(tmp_path, capsys):
+    """The network of docs/models/routing.md, in which packets from 1 and 3 to 7 loop."""
+    links = ["0,1,4ms,0.03", "0,7,13ms,0.005", "1,3,2ms,0.005", "3,4,17ms,0.001", "3,5,6ms,0.03", "4,5,1ms,0.002"]
+    file = tmp_path / "loop.csv"
+    file.write_text("\n".join(["source,target,delay,loss", *links, "5,7,3ms,0.03"]))
+    export = ["--metric", "tcpbp", "--export", "ip-route", "--out", str(tmp_path / "linux")]
+    assert status(["routes", str(file), "--hop-by-hop", *export]) == 0
+    assert "linux: warning: packets to '7' loop over ['1', '3', '1']" in capsys.readouterr().err
 
 
 def test_more_pairs_than_fit_are_refused_before_they_are_searched(tmp_path, capsys):

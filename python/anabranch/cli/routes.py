@@ -69,7 +69,9 @@ class Selection:
     pareto: Annotated[bool, Parameter(negative="", help="All that no other beats in delay, loss and capacity.")] = False
     hop_by_hop: Annotated[
         bool,
-        Parameter(negative="", help="For --export: every router by its own route, not whole paths from the source."),
+        Parameter(
+            negative="", help="For --export and --json: every router by its own route, not whole paths from the source."
+        ),
     ] = False
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False
 
@@ -139,14 +141,20 @@ def routes(
     from anabranch.topologies.warned import load_warned
 
     at_least(0, rows=comparing.rows)
+    if selection.hop_by_hop and exporting.export is None and not output.json:
+        raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
     found = answer(selection, comparing, network(load_warned(topology, completion.directed), completion))
     if output.picture is not None:
         from anabranch.output_files import write_text
 
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
+        from anabranch.routes.export import warnings
+
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
         written = found.export(exporting.export, directory, exporting.source_port)
+        for warning in warnings(directory):
+            say(f"{directory}: warning: {warning}")
         say(f"Wrote {count(len(written), 'file')} into {directory}")
     elif exporting.out is not None or exporting.source_port is not None:
         raise UsageError("--out and --source-port go with --export")

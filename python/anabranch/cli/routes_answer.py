@@ -190,8 +190,11 @@ class _Found:
         return picture.of_routes(self.routes)
 
     def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
-        from anabranch.routes.export import export
+        from anabranch.routes.export import FORMATS, export
 
+        if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
+            able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
+            raise ValueError(f"--source-port goes with --export {able}, not with {format}")
         options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
         return export(self.routes, format, directory, **options)
 
@@ -204,6 +207,8 @@ class _Found:
             port, equals, metric = entry.partition("=")
             if not equals:
                 raise ValueError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
+            if port in by_port:
+                raise ValueError(f"--source-port {entry}: port {port} has a metric already; give one for each port")
             by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
         return by_port
 

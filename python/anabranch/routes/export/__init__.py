@@ -17,7 +17,7 @@ from anabranch.routes.export.files import Files
 from anabranch.routes.export.formats import FORMATS, Format, described
 from anabranch.routes.export.json_file import read_json
 from anabranch.routes.export.plan import Plan, make_plan
-from anabranch.routes.export.write import export, make
+from anabranch.routes.export.write import export, make, warnings
 
 __all__ = [
     "FORMATS",
@@ -30,4 +30,5 @@ __all__ = [
     "make",
     "make_plan",
     "read_json",
+    "warnings",
 ]

@@ -104,16 +104,16 @@ def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple
         for other in taken:
             if first <= other[1] and other[0] <= last:
                 raise ExportError(
-                    f"tcp_source_ports {ports}: overlaps with {other[0]}-{other[1]}; a port has one routing"
+                    f"TCP source port {ports}: overlaps with {other[0]}-{other[1]}; a port has one routing"
                 )
         taken.append((first, last))
         if own.topology != routes.topology:
-            raise ExportError(f"tcp_source_ports {ports}: its routes are on another topology than the others")
+            raise ExportError(f"TCP source port {ports}: its routes are on another topology than the others")
         yield ports, _masks(first, last), checked(own)
 
 
 def _range(ports: Ports) -> tuple[int, int]:
-    wrong = f'tcp_source_ports {ports!r}: must be a port from 1 to {_LAST_TCP_PORT}, or a range such as "5000-5099"'
+    wrong = f'TCP source port {ports!r}: must be a port from 1 to {_LAST_TCP_PORT}, or a range such as "5000-5099"'
     try:
         if isinstance(ports, str):
             begin, _, end = ports.partition("-")

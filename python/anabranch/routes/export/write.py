@@ -60,6 +60,12 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     return [Path(directory) / name for name in sorted(made.texts)]
 
 
+def warnings(directory: Path) -> list[str]:
+    """What the export in this directory warns of."""
+    found: list[str] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["warnings"]
+    return found
+
+
 def _manifest(routes: Routes, format: str, made: Files) -> dict[str, Any]:
     return {
         "anabranch": version(),
