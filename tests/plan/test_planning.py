@@ -17,6 +17,9 @@ from anabranch.robust.splits import Splits
 from anabranch.robust.verification import check_splits
 from tests.robust.networks import random_model, random_network
 
+SLOW = Connection(1e6)
+"""No link of a random network is slower."""
+
 
 def tiny(seed: int) -> robust.Problem:
     network = random_network(seed, nodes=4, extra=0)
@@ -44,7 +47,7 @@ def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> Non
     """4096 choices: where nothing need be lost the plan is the one of least load."""
     problem = tiny(seed)
     best = min(load_of(problem, splits) for splits in on_single_paths(problem))
-    plan = Planner(problem).plan(2 * best + 1)
+    plan = Planner(problem, SLOW).plan(2 * best + 1)
     assert plan.single_pairs == problem.network.pairs
     assert plan.worst_case_load == pytest.approx(best, rel=2e-3)
 
@@ -119,7 +122,7 @@ def test_the_load_is_lowered_as_far_as_it_goes(seed: int) -> None:
     network = random_network(seed, nodes=5, extra=2 + seed % 3)
     problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
     least = least_load_of_single_paths(problem)
-    plan = Planner(problem).plan(2 * least + 1)
+    plan = Planner(problem, SLOW).plan(2 * least + 1)
     assert plan.single_pairs == network.pairs
     assert plan.worst_case_load == pytest.approx(least, rel=2e-3)
 
@@ -162,9 +165,9 @@ def test_plans_of_any_model_keep_to_the_load_and_to_their_paths(seed: int) -> No
 
 def test_where_all_pairs_tolerate_reordering_nothing_is_lost_at_the_least_load() -> None:
     problem = tiny(2)
-    planner = Planner(problem, tolerant=np.ones(problem.network.pairs, dtype=bool))
+    planner = Planner(problem, SLOW, np.ones(problem.network.pairs, dtype=bool))
     plan = planner.plan(planner.least.worst_case_load)
-    assert plan.total_bps == pytest.approx(10e6 * problem.network.pairs)
+    assert plan.total_bps == pytest.approx(SLOW.rate_bps * problem.network.pairs)
     assert plan.worst_case_load == pytest.approx(planner.least.worst_case_load, rel=1e-6)
 
 

@@ -75,6 +75,23 @@ def test_losses_of_links_combine_along_a_path() -> None:
     assert path_losses(candidates)[network.pair(0, 2)] == pytest.approx(0.19)
 
 
+def test_a_connection_gets_no_more_than_its_links_carry() -> None:
+    """A to D over B or C, 4 and 2 Mbit/s, behind a link of 5 Mbit/s from S to A; no link is faster than the application."""
+    ends = {"SA": 5, "AB": 4, "BD": 4, "AC": 2, "CD": 2}
+    links = tuple(topologies.Link(*pair, rate * 10**6, delay_s=0.01) for pair, rate in ends.items())
+    back = tuple(topologies.Link(link.target, link.source, link.capacity_bps, delay_s=0.01) for link in links)
+    network = robust.Network.of(topologies.Topology("two ways", tuple(map(topologies.Node, "SABCD")), links + back))
+    candidates = robust.shortest(network, 2)
+    pool = Pool(candidates, CONNECTION, np.ones(network.pairs, dtype=bool))
+    pair = network.pair(0, 4)
+    over_b = [path for path in (candidates.first[pair], candidates.first[pair] + 1) if "B" in candidates.nodes_of(path)]
+    for share, expected in ((1.0, 4e6), (0.75, 5e6), (0.5, 4e6), (0.0, 2e6)):
+        shares = robust.Splits.first_paths(candidates).shares.copy()
+        shares[candidates.first[pair] : candidates.first[pair + 1]] = 1 - share
+        shares[over_b] = share
+        assert pool.throughput(robust.Splits(candidates, shares))[pair] == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_packet_engine_agrees_over_all_pairs_of_nsfnet(tmp_path: Path) -> None:
     """The paper's experiment (section 6) on the routing of least load: mean within 10 %, pairs correlated by more than 0.9."""
     network = robust.Network.of(topologies.load("nsfnet"), 500e6)

@@ -68,16 +68,22 @@ class Options:
 
     def links(self) -> tuple[Integers, Integers, Floats]:
         """Where each option's links begin, the links that carry some of the pair's traffic, and what share."""
-        candidates = self.candidates
-        option = np.repeat(np.arange(self.count), np.diff(self.start))
-        hops = candidates.hops[self.path]
-        begin = candidates.start.astype(np.int64)[self.path]
-        picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
-        key = np.repeat(option, hops) * candidates.network.links + candidates.path_links[picked]
-        found, place = np.unique(key, return_inverse=True)
-        share = np.bincount(place, weights=np.repeat(self.fraction, hops))
-        start = np.searchsorted(found // candidates.network.links, np.arange(self.count + 1))
-        return start, found % candidates.network.links, np.minimum(share, 1.0)
+        return _links(self.candidates, self.start, self.path, self.fraction)
+
+
+def _links(
+    candidates: Candidates, start: Integers, path: Integers, fraction: Floats
+) -> tuple[Integers, Integers, Floats]:
+    splits = len(start) - 1
+    split = np.repeat(np.arange(splits), np.diff(start))
+    hops = candidates.hops[path]
+    begin = candidates.start.astype(np.int64)[path]
+    picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
+    key = np.repeat(split, hops) * candidates.network.links + candidates.path_links[picked]
+    found, place = np.unique(key, return_inverse=True)
+    share = np.bincount(place, weights=np.repeat(fraction, hops))
+    begins = np.searchsorted(found // candidates.network.links, np.arange(splits + 1))
+    return begins, found % candidates.network.links, np.minimum(share, 1.0)
 
 
 def split_of_pairs(splits: Splits) -> list[_Split]:
@@ -124,7 +130,9 @@ class Pool:
         path = np.array([path for _, split in fresh for path, _ in split])
         fraction = np.array([share for _, split in fresh for _, share in split])
         delays, losses = self.candidates.delays[path], self._losses[path]
-        rates = throughput(self.connection, delays, losses, fraction, start, self.tolerant[pair])
+        begins, links, shares = _links(self.candidates, start, path, fraction)
+        carried = np.minimum.reduceat(self.candidates.network.capacity[links] / shares, begins[:-1])
+        rates = throughput(self.connection, delays, losses, fraction, start, self.tolerant[pair], carried)
         for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
             self._rows[split] = (one, rate)
 

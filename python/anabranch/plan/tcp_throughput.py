@@ -34,7 +34,13 @@ class Connection:
 
 
 def throughput(
-    connection: Connection, delay_s: Floats, loss: Floats, fraction: Floats, start: Integers, tolerant: Booleans
+    connection: Connection,
+    delay_s: Floats,
+    loss: Floats,
+    fraction: Floats,
+    start: Integers,
+    tolerant: Booleans,
+    carried_bps: Floats | float = np.inf,
 ) -> Floats:
     """The predicted throughput of each of several splits, bit/s; shape (splits,).
 
@@ -45,6 +51,7 @@ def throughput(
         fraction: share of the packets that takes each path; shape (paths,), of each split adding up to 1.
         start: the paths of split ``k`` stand from ``start[k]`` to ``start[k + 1]``; shape (splits + 1,).
         tolerant: whether the hosts of each split tolerate reordering; shape (splits,).
+        carried_bps: the most that the links of each split carry of its connection; shape (splits,), or one for all.
     """
     splits = len(start) - 1
     split = np.repeat(np.arange(splits), np.diff(start))
@@ -53,7 +60,8 @@ def throughput(
     lead = _lead(delay_s, fraction, start, split)
     lead[tolerant[split]] = 0.0
     bits = 8.0 * connection.payload_bytes
-    low, high = np.zeros(splits), np.full(splits, connection.rate_bps)
+    most = np.minimum(connection.rate_bps, carried_bps)
+    low, high = np.zeros(splits), most
     for _ in range(_HALVINGS):
         rate = (low + high) / 2
         late = fraction * _at_least_dup_thresh(lead * (rate / bits)[split])
@@ -62,8 +70,8 @@ def throughput(
         response = mathis(np.maximum(rtt, 1e-9), event, mss_bytes=connection.payload_bytes)
         enough = response >= rate
         low, high = np.where(enough, rate, low), np.where(enough, high, rate)
-    # What nothing limits ends a rounding below the application's rate.
-    return np.where(high == connection.rate_bps, connection.rate_bps, low)
+    # What neither loss nor reordering limits ends a rounding below the most.
+    return np.where(high == most, most, low)
 
 
 def path_losses(candidates: Candidates) -> Floats:
