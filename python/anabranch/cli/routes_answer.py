@@ -70,8 +70,11 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
         ValueError: names what is wrong with the question or the topology.
     """
     search = Search(topology)
-    for node in (*(selection.sources or ()), *(selection.targets or ())):
-        search.index(node)  # before a complaint about what the topology does not say
+    for nodes in (selection.sources or [], selection.targets or []):
+        for place, node in enumerate(nodes):
+            search.index(node)  # before a complaint about what the topology does not say
+            if node in nodes[:place]:
+                raise ValueError(f"--{'from' if nodes is selection.sources else 'to'} {node}: stands there twice")
     if comparing.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
@@ -79,7 +82,12 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
                 )
         ends = selection.sources, selection.targets
-        return _Compared(compare(topology, comparing.against, *ends, once=comparing.once))
+        comparison = compare(topology, comparing.against, *ends, once=comparing.once)
+        if not comparison.pairs:
+            raise ValueError(
+                "--from and --to leave no pair to compare: a route joins two different nodes, with --once from the earlier one"
+            )
+        return _Compared(comparison)
     for option in ("against", "once", "rows"):
         if getattr(comparing, option) != getattr(Comparing(), option):
             raise ValueError(f"--{option} goes with --compare")
