@@ -1,6 +1,7 @@
 //! Flows that one thread takes at a time. Which these are depends only on the run, so that any number of threads computes the same.
 
 use super::crossing::{Crossing, Crossings};
+use super::feeds::Feeds;
 use super::flows::{FlowModel, FlowState};
 use super::links::{LEAST_EVENTS, LinkModel};
 use super::price::Price;
@@ -82,16 +83,13 @@ pub fn take_totals(batches: &mut [Batch<'_>], link: usize) -> Totals {
 
 impl<'a> Batch<'a> {
     /// Of these flows.
-    pub fn new(flows: &'a [FlowModel], links: &[LinkModel]) -> Batch<'a> {
+    pub fn new(flows: &'a [FlowModel], links: &[LinkModel], feeds: &Feeds) -> Batch<'a> {
         let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, links)).collect();
         Batch {
             checked: vec![f64::INFINITY; flows.len()],
             rates: senders.iter().map(Sender::first_rate).collect(),
             senders,
-            paths: Paths {
-                data: Crossings::new(flows, |flow| &flow.data),
-                acks: Crossings::new(flows, |flow| &flow.ack),
-            },
+            paths: Paths { data: Crossings::of_data(flows, feeds), acks: Crossings::of_acks(flows) },
             totals: vec![Totals::default(); links.len()],
         }
     }

@@ -1,5 +1,6 @@
 //! Which links the packets and ACKs of the flows cross: a run may have many millions of such crossings.
 
+use super::feeds::Feeds;
 use super::flows::{FlowModel, Paths};
 use crate::spec::LinkId;
 
@@ -12,6 +13,8 @@ pub struct Crossing {
     pub share: f32,
     /// Probability that an event of the link reaches the flow.
     pub takes_part: f32,
+    /// How readily a full queue drops the flow's packets, for where they come from: they meet others, but not those of the same link before it.
+    pub meets: f32,
 }
 
 /// The crossings of all flows in one direction, flow by flow. Those of links that have a price come first in each flow.
@@ -25,15 +28,30 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// Of the flows' paths in a direction.
-    pub fn new(flows: &[FlowModel], paths: fn(&FlowModel) -> &Paths) -> Crossings {
+    /// Of the flows' data.
+    pub fn of_data(flows: &[FlowModel], feeds: &Feeds) -> Crossings {
+        let meets = |flow: &FlowModel, place: usize| (1.0 / feeds.together(&flow.data, place)).sqrt() as f32;
+        Crossings::new(flows, |flow| &flow.data, meets)
+    }
+
+    /// Of their ACKs.
+    pub fn of_acks(flows: &[FlowModel]) -> Crossings {
+        Crossings::new(flows, |flow| &flow.ack, |_, _| 1.0)
+    }
+
+    fn new(
+        flows: &[FlowModel],
+        paths: impl Fn(&FlowModel) -> &Paths,
+        meets: impl Fn(&FlowModel, usize) -> f32,
+    ) -> Crossings {
         let mut begins = vec![0];
         let mut all = Vec::with_capacity(flows.iter().map(|flow| paths(flow).shares.len()).sum());
         for flow in flows {
-            all.extend(paths(flow).shares.iter().map(|(link, share)| Crossing {
+            all.extend(paths(flow).shares.iter().enumerate().map(|(place, (link, share))| Crossing {
                 link: *link,
                 share: *share,
                 takes_part: 1.0,
+                meets: meets(flow, place),
             }));
             begins.push(all.len() as u32);
         }

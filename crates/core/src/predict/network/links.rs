@@ -3,12 +3,13 @@
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
 use super::error::PredictError;
+use super::feeds::Feeds;
 use super::flows::FlowModel;
 use super::law::Response;
 use super::loss;
 use super::sawtooth::Sawtooth;
 use super::totals::Totals;
-use crate::spec::{NodeId, QueueLimit, RunSpec};
+use crate::spec::{QueueLimit, RunSpec};
 
 /// Events a second at which a link counts as half full.
 const RARE: f64 = 2e-3;
@@ -19,6 +20,10 @@ const NEARLY_FULL: f64 = 0.9;
 
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
+
+/// The part of its limit that a queue holds at most, in the mean, where as much data goes both ways. ACKs wait in the queue of one direction while that of
+/// the other is empty, and the two swing (Zhang, Shenker and Clark 1991).
+const SWINGING: f64 = 0.55;
 
 /// The most events a second of a link: a link of 10 Gbit/s sends fewer packets.
 const MOST_EVENTS: f64 = 1e6;
@@ -77,16 +82,15 @@ pub struct LinkModel {
 ///
 /// # Errors
 /// Names a link whose queue discipline the model does not know.
-pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, PredictError> {
+pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<LinkModel>, PredictError> {
     let mut users = vec![Users::default(); spec.links.len()];
     for flow in flows {
         flow.data.shares.iter().for_each(|(link, share)| users[*link as usize].add(flow, *share));
         flow.ack.shares.iter().for_each(|(link, _)| users[*link as usize].is_used = true);
     }
-    let fed_bps = feeds(spec, flows);
-    let links = spec.links.iter().zip(users).zip(fed_bps).enumerate();
+    let links = spec.links.iter().zip(users).enumerate();
     links
-        .map(|(index, ((link, users), fed_bps))| {
+        .map(|(index, (link, users))| {
             let rate_bps = link.rate.as_bps();
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
             let packets = users.room(match link.queue.limit {
@@ -94,7 +98,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64 / largest_bits,
             });
             let limit = if matches!(link.queue.limit, QueueLimit::Packets(_)) { packets } else { f64::INFINITY };
-            let can_queue = fed_bps > rate_bps;
+            let can_queue = feeds.greatest_bps(index, spec) > rate_bps;
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
@@ -168,42 +172,6 @@ impl Users {
     }
 }
 
-/// The greatest rate at which packets come to each link, bit/s; infinite where a host sends.
-fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); spec.links.len()];
-    let mut fed_by_host = vec![false; spec.links.len()];
-    // Apart from all else of the links, their ends fit into the cache.
-    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.src, link.dst)).collect();
-    for paths in flows.iter().flat_map(|flow| [&flow.data, &flow.ack]) {
-        for (index, (link, _)) in paths.shares.iter().enumerate() {
-            let (entry, _) = ends[*link as usize];
-            // One path has its links in order.
-            let others =
-                if paths.count == 1 { &paths.shares[index.saturating_sub(1)..index] } else { &paths.shares[..] };
-            let (mut by_link, before) = (false, &mut before[*link as usize]);
-            for (one, _) in others.iter().filter(|(one, _)| ends[*one as usize].1 == entry) {
-                by_link = true;
-                if !before.contains(one) {
-                    before.push(*one);
-                }
-            }
-            fed_by_host[*link as usize] |= !by_link;
-        }
-    }
-    before
-        .into_iter()
-        .zip(fed_by_host)
-        .map(|(mut links, by_host)| {
-            links.sort_unstable();
-            if by_host {
-                f64::INFINITY
-            } else {
-                links.iter().map(|link| spec.links[*link as usize].rate.as_bps()).sum()
-            }
-        })
-        .collect()
-}
-
 impl LinkModel {
     /// Follows the flows: their load, and the queue's sawtooth. `damping` is the weight of the new queue.
     pub fn follow(&mut self, totals: &Totals, damping: f64) {
@@ -220,7 +188,7 @@ impl LinkModel {
         if let Some(bbr) = bbr {
             self.follow_bbr(bbr, idle_s);
         }
-        let (drops, buffer_s) = self.at_event(totals.growth, totals.growth_a_second * self.packet_s, idle_s);
+        let (drops, buffer_s) = self.at_event(totals, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let drop = totals.lost_bps / self.load_bps;
         let sawtooth = Sawtooth {
@@ -231,6 +199,10 @@ impl LinkModel {
             rounds: drop * (idle_s + buffer_s) / self.packet_s / totals.growth.max(1e-9),
         };
         let (mut usable, mut queue_s) = sawtooth.means();
+        if self.discipline == Discipline::DropTail {
+            let both_ways = (2.0 * totals.returning()).min(1.0);
+            queue_s = queue_s.min(buffer_s * (1.0 - (1.0 - SWINGING) * both_ways.powi(2)));
+        }
         if let Some(bbr) = bbr {
             (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);
         }
@@ -257,12 +229,13 @@ impl LinkModel {
         self.bbr_bps = (self.bbr_bps * step).clamp(1.0, self.rate_bps);
     }
 
-    /// How many packets an event drops or marks, and how long the queue is then, seconds. The flows grow by `growth` segments a round trip, which
-    /// lengthens the queue by `growth_s` a second.
-    fn at_event(&self, growth: f64, growth_s: f64, idle_s: f64) -> (f64, f64) {
+    /// How many packets an event drops or marks, and how long the queue is then, seconds, in the mean over a round trip.
+    fn at_event(&self, totals: &Totals, idle_s: f64) -> (f64, f64) {
         match self.discipline {
-            Discipline::DropTail => (OVERFLOW_ROUND_TRIPS * growth, self.buffer_s),
+            Discipline::DropTail => (OVERFLOW_ROUND_TRIPS * totals.growth, self.buffer_s),
             Discipline::Delay { target_s, interval_s } => {
+                // What the flows grow in an interval lengthens the queue.
+                let growth_s = totals.growth_a_second * self.packet_s;
                 (1.0, (target_s + growth_s * (interval_s + idle_s)).min(self.buffer_s))
             }
             Discipline::Random { minimum, maximum, probability } => {

@@ -4,7 +4,7 @@
 //! [`solver`] changes the rates until no link carries more than its capacity.
 //! - [`law`], [`observed`]: the mean window of a congestion control by the number of its events a round trip, from a formula or from itself.
 //! - [`ideal_path`]: where a control is observed.
-//! - [`flows`], [`links`]: what the run's flows and links are to the model, and the links' equations.
+//! - [`flows`], [`feeds`], [`links`]: what the run's flows and links are to the model, where packets come from, and the links' equations.
 //! - [`batch`]: flows that one thread takes at a time, and what they send over each link.
 //! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
 //! - [`completion`]: how long flows take that end.
@@ -22,6 +22,7 @@ mod completion;
 mod crossing;
 mod discipline;
 mod error;
+mod feeds;
 mod flows;
 mod ideal_path;
 mod law;
@@ -51,6 +52,7 @@ use class::{Class, Interval, classes};
 pub use completion::Completion;
 use completion::Completions;
 use crossing::Crossing;
+use feeds::Feeds;
 use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
@@ -123,13 +125,14 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
 fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Result<Prediction, PredictError> {
     let flows = flows::models(run, watch)?;
     let spec = run.spec();
-    let links = links::models(spec, &flows)?;
+    let feeds = Feeds::of(spec, &flows);
+    let links = links::models(spec, &flows, &feeds)?;
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
     watch.reach(1.0, &(0.0..MODELLED));
     // Completion times take the other half.
     let solved = if flows.iter().any(|flow| flow.bytes.is_some()) { f64::midpoint(MODELLED, 1.0) } else { 1.0 };
-    let (solution, unique) = solve(&flows, links, threads, (watch, MODELLED..solved))?;
+    let (solution, unique) = solve(&flows, (links, &feeds), threads, (watch, MODELLED..solved))?;
     provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
@@ -172,7 +175,7 @@ const ONCE: usize = 2048;
 /// more (Tang, Wang, Low and Chiang 2007).
 fn solve(
     flows: &[FlowModel],
-    links: Vec<LinkModel>,
+    (links, feeds): (Vec<LinkModel>, &Feeds),
     threads: usize,
     (watch, part): (&Watch, Range<f64>),
 ) -> Result<(Solution, bool), PredictError> {
@@ -182,11 +185,11 @@ fn solve(
     };
     let once = flows.len() > ONCE && !(kinds(true) && kinds(false));
     let first = if once { part.end } else { f64::midpoint(part.start, part.end) };
-    let few = solver::solve(flows, links.clone(), Start::Few, threads, (watch, part.start..first))?;
+    let few = solver::solve(flows, (links.clone(), feeds), Start::Few, threads, (watch, part.start..first))?;
     if few.converged && once {
         return Ok((few, true));
     }
-    let other = solver::solve(flows, links, Start::Scattered, threads, (watch, first..part.end))?;
+    let other = solver::solve(flows, (links, feeds), Start::Scattered, threads, (watch, first..part.end))?;
     let unique = few.differs_by(&other) < solver::SAME;
     Ok((if few.converged || !other.converged { few } else { other }, unique))
 }

@@ -6,6 +6,9 @@ use super::links::LinkModel;
 use super::sender::Sender;
 use super::totals::Totals;
 
+/// See [`Totals::returning`]: from this on, ACKs hold one another back.
+const BOTH_WAYS: f64 = 0.2;
+
 /// The state of a link, as its flows see it. It is small, so that all links of a large network fit into the cache, and on one line of it.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -22,6 +25,8 @@ pub struct Price {
     by_load: f64,
     /// Whether a full queue drops.
     drop_tail: bool,
+    /// How far ACKs in its queue hold one another back: from 0, hardly any are there, to 1.
+    two_way: f64,
 }
 
 impl Price {
@@ -38,6 +43,7 @@ impl Price {
             drops: link.drops,
             by_load: if load > 0.0 { 1.0 / load } else { f64::INFINITY },
             drop_tail,
+            two_way: (totals.returning() / BOTH_WAYS).min(1.0),
         }
     }
 
@@ -49,7 +55,7 @@ impl Price {
     /// How readily the link drops packets of a flow. `spacing_s` is the mean time between the events that the flow sees, of all links.
     pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, spacing_s: f64) -> f64 {
         let own = self.events_at(crossing) * spacing_s;
-        if self.drop_tail { sender.droppability(own) } else { 1.0 }
+        if self.drop_tail { sender.droppability(crossing, own, self.two_way) } else { 1.0 }
     }
 
     /// Probability that an event reaches a flow of this rate. An event drops a number of packets. Each is the flow's with the probability of its

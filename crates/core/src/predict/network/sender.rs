@@ -1,10 +1,12 @@
 //! What a flow sends at the prices of its links.
 
+use super::crossing::Crossing;
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
 use super::links::LinkModel;
 use super::loss::PathLoss;
 use crate::predict::overtaking;
+use crate::spec::LinkId;
 
 /// The window, in segments, in which every other loss ends in a timeout, as the packet engine counts them.
 const TIMEOUT_WINDOW: f64 = 1.6;
@@ -23,7 +25,15 @@ const STRICTER: f64 = 2.5;
 /// How readily a full queue drops the later packets of a burst, over the first one.
 const LATER: f64 = 2.0;
 /// By how much more readily a full queue drops a packet that another queue has clocked.
-const CLOCKED_ELSEWHERE: f64 = 3.0;
+const CLOCKED_ELSEWHERE: f64 = 6.0;
+/// The same of bursts and of paced packets.
+const BURST_ELSEWHERE: f64 = 1.0;
+/// What of that goes where ACKs hold one another back.
+const UNCLOCKED: f64 = 0.9;
+/// How readily a full queue drops a packet of a host at the link, over one that came over a link.
+const FROM_HOST: f64 = 0.7;
+/// The same where ACKs hold one another back.
+const BURST_FROM_HOST: f64 = 2.1;
 
 /// What of a flow decides about its rate; small, since the solver looks at all flows in every iteration.
 pub struct Sender<'a> {
@@ -46,6 +56,8 @@ pub struct Sender<'a> {
     pub ack_bits: f64,
     /// Whether its congestion control is BBR.
     pub is_bbr: bool,
+    /// The link over which its host sends, if packets do not choose one.
+    first: Option<LinkId>,
 }
 
 /// What a flow sees of its links.
@@ -77,6 +89,7 @@ impl<'a> Sender<'a> {
             acks: flow.acks,
             ack_bits: flow.ack_bits,
             is_bbr: flow.is_bbr(),
+            first: flow.data.shares.first().filter(|_| flow.data.count == 1).map(|(link, _)| *link),
         }
     }
 
@@ -85,15 +98,20 @@ impl<'a> Sender<'a> {
         self.source_rate.min(1.0 / self.idle_rtt_s.max(1e-6))
     }
 
-    /// How readily a full drop-tail queue drops its packets. One that this queue has clocked finds the place that its predecessor left; one that another
-    /// queue has clocked does not. The second packet of a burst finds none in either case. `own`, this queue's share of the flow's events, tells
-    /// whether it has clocked them. A paced packet counts as one that this queue has clocked.
-    pub fn droppability(&self, own: f64) -> f64 {
-        if self.paced || self.burst > 1.0 {
-            1.0 + LATER * (self.burst - 1.0)
-        } else {
-            1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0))
-        }
+    /// How readily a full drop-tail queue drops its packets.
+    ///
+    /// A packet that this queue has clocked finds the place that its predecessor left; one that another queue has clocked does not. The second packet
+    /// of a burst finds none in either case. `own`, this queue's share of the flow's events, tells whether it has clocked them.
+    ///
+    /// ACKs that wait in a queue leave it together, and release packets in bursts: no queue has clocked these. A host sends such a burst at once, and
+    /// the next link spreads it. `two_way` tells how much this queue has of that, from 0 to 1 (Zhang, Shenker and Clark 1991).
+    pub fn droppability(&self, crossing: &Crossing, own: f64, two_way: f64) -> f64 {
+        let elsewhere = (1.0 - own.min(1.0)) * (1.0 - UNCLOCKED * two_way);
+        let bursts = self.paced || self.burst > 1.0;
+        let clocked = 1.0 + if bursts { BURST_ELSEWHERE } else { CLOCKED_ELSEWHERE } * elsewhere;
+        let sent =
+            if Some(crossing.link) == self.first { FROM_HOST + (BURST_FROM_HOST - FROM_HOST) * two_way } else { 1.0 };
+        (1.0 + LATER * (self.burst - 1.0)) * clocked * sent * f64::from(crossing.meets)
     }
 
     /// Its state at what it sees.

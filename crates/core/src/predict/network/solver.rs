@@ -3,6 +3,7 @@
 use super::batch::{self, Batch, Pass, Paths};
 use super::crossing::Crossing;
 use super::error::PredictError;
+use super::feeds::Feeds;
 use super::flows::{FlowModel, FlowState};
 use super::links::LinkModel;
 use super::price::Price;
@@ -18,7 +19,7 @@ const ITERATIONS: u32 = 3000;
 /// A flow is settled when its rate changes by less than this share in [`CHECK`] iterations.
 pub const TOLERANCE: f64 = 1e-3;
 /// A link is settled when it is no further than this from its balance.
-const IMBALANCE: f64 = 2e-4;
+const IMBALANCE: f64 = 5e-4;
 /// A solution is found when all are settled but this share of the flows without end and of the links that may have a price. In large networks a few
 /// swing for long.
 const UNSETTLED: f64 = 5e-3;
@@ -93,13 +94,13 @@ impl Start {
 /// If it is stopped.
 pub fn solve(
     flows: &[FlowModel],
-    mut links: Vec<LinkModel>,
+    (mut links, feeds): (Vec<LinkModel>, &Feeds),
     start: Start,
     threads: usize,
     (watch, part): (&Watch, Range<f64>),
 ) -> Result<Solution, PredictError> {
     let mut batches: Vec<Batch<'_>> =
-        flows.chunks(batch::size(flows.len())).map(|flows| Batch::new(flows, &links)).collect();
+        flows.chunks(batch::size(flows.len())).map(|flows| Batch::new(flows, &links, feeds)).collect();
     let threads = batch::threads(flows.len(), threads);
     let shortest_s = shortest_rtts(flows, links.len());
     for (index, (link, shortest_s)) in links.iter_mut().zip(shortest_s).enumerate() {

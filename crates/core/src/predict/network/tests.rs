@@ -6,9 +6,10 @@ use super::law::Law;
 use super::observed::Observed;
 use super::sawtooth::Sawtooth;
 use super::{PredictError, Prediction, Watch};
+use crate::packet::Simulation;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
 use crate::predict::{Flow, response};
-use crate::spec::{ApplicationSpec, Granularity, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, Granularity, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
@@ -195,6 +196,44 @@ fn bbr_fills_links_of_one_rate_in_a_row() {
     let found = predict(&spec).expect("a prediction");
     assert!(found.converged && found.unique);
     near(found.flows[0].goodput_bps, 0.975 * 1e7 * 1460.0 / 1500.0, 2e-3);
+}
+
+/// Two flows in one direction and three in the other: ACKs wait with the data of the others, so that the two queues swing against one another.
+#[test]
+fn queues_wait_as_long_in_both_directions_as_in_the_packet_engine() {
+    let cubic = json!({"congestion": {"name": "cubic"}, "receive_window": 10_000_000, "mss": 1460, "header": 40});
+    let mut spec = line(&cubic, 0.0);
+    spec.traffic[0].flows_per_pair = 2;
+    let one_way = predict(&spec).expect("a prediction").links[0].queue_delay_s;
+    let back = TrafficSpec { name: "back".into(), pairs: vec![(1, 0)], flows_per_pair: 3, ..spec.traffic[0].clone() };
+    spec.traffic.push(back);
+    let predicted = predict(&spec).expect("a prediction").links;
+    let mut engine = crate::packet::Oracle::new(spec).expect("a run");
+    while engine.advance(1_000_000) {}
+    for (link, measured) in predicted.iter().zip(engine.link_table().numbers("queue_delay_mean_s")) {
+        near(link.queue_delay_s, measured, 0.2);
+        // ACKs have half of the limit's places.
+        assert!(link.queue_delay_s < 0.4 * one_way);
+    }
+}
+
+/// Over the link from b to c, two of four flows come from a, and two begin at b.
+#[test]
+fn packets_of_one_link_come_together_and_those_of_a_host_alone() {
+    let mut spec = line(&json!({}), 0.0);
+    spec.nodes = ["a", "b", "c"].map(String::from).into();
+    let link = spec.links[0].clone();
+    spec.links = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(src, dst)| LinkSpec { src, dst, ..link.clone() }).into();
+    spec.traffic[0].pairs = [(0, 2), (0, 2), (1, 2), (1, 2)].into();
+    let mut run = Simulation::new(spec).expect("a run");
+    let flows = super::flows::models(&mut run, &Watch::default()).expect("flows");
+    let feeds = super::feeds::Feeds::of(run.spec(), &flows);
+    for flow in &flows {
+        let last = flow.data.shares.len() - 1;
+        near(feeds.together(&flow.data, last), if last == 1 { 0.5 } else { 0.25 }, 1e-12);
+    }
+    assert!(feeds.greatest_bps(2, run.spec()).is_infinite(), "hosts at b send over it");
+    near(feeds.greatest_bps(1, run.spec()), 1e7, 0.0);
 }
 
 /// A source that writes 120 packets in the mean: one of 100 runs differs by up to 15 % in 90 of them.

@@ -23,6 +23,8 @@ pub struct Totals {
     pub packets: f64,
     /// ACKs a second.
     pub acks: f64,
+    /// Data packets a second that these ACKs acknowledge.
+    pub acknowledged: f64,
     /// Segments by which the windows grow a round trip.
     pub growth: f64,
     /// The same, a second.
@@ -98,12 +100,20 @@ impl Totals {
         self.bbr.others_bps += share * part.bbr.others_bps;
     }
 
+    /// How far data goes both ways: the packets whose ACKs cross the link, of these and its own data packets. It is 0 one way, and 1/2 for as many packets
+    /// both ways.
+    pub fn returning(&self) -> f64 {
+        let data = self.packets - self.acks;
+        self.acknowledged / (self.acknowledged + data).max(1e-9)
+    }
+
     /// Adds a flow's ACKs.
     pub fn add_acks(&mut self, part: &Part, crossing: &Crossing) {
         let share = f64::from(crossing.share);
         self.load_bps += share * part.acks_bps;
         self.packets += share * part.acks;
         self.acks += share * part.acks;
+        self.acknowledged += share * part.rate;
     }
 }
 
@@ -118,6 +128,7 @@ impl Add for Totals {
             droppable_bps: self.droppable_bps + other.droppable_bps,
             packets: self.packets + other.packets,
             acks: self.acks + other.acks,
+            acknowledged: self.acknowledged + other.acknowledged,
             growth: self.growth + other.growth,
             growth_a_second: self.growth_a_second + other.growth_a_second,
             lost_bps: self.lost_bps + other.lost_bps,
