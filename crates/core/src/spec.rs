@@ -167,7 +167,7 @@ impl ScheduleSpec {
 pub struct QueueSpec {
     /// The limit of the queue.
     pub limit: QueueLimit,
-    /// Decides about a packet for which the queue has room.
+    /// Decides about a packet, unless the queue has no room for it.
     #[serde(flatten)]
     pub discipline: DisciplineSpec,
 }

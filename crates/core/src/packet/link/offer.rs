@@ -122,18 +122,19 @@ impl Link {
             QueueLimit::Packets(limit) => packets < limit,
             QueueLimit::Bytes(limit) => bytes + size <= limit,
         };
-        if !has_room {
+        let Discipline::OnArrival(discipline) = &mut self.discipline else { return has_room };
+        let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
+        let idle_since = (packets == 0).then_some(self.busy_until);
+        let rate = self.rate;
+        let decision = discipline.decide(&Arrival { now, packets, has_room, idle_since, size, rate, ecn_capable });
+        if !has_room || decision == Decision::Drop {
             return false;
         }
-        let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
-        let Discipline::OnArrival(discipline) = &mut self.discipline else { return true };
-        let idle_since = (packets == 0).then_some(self.busy_until);
-        let decision = discipline.decide(&Arrival { now, packets, idle_since, size, rate: self.rate, ecn_capable });
         if decision == Decision::Mark {
             packet.set_flags(MARK);
             self.counters.marks += 1;
         }
-        decision != Decision::Drop
+        true
     }
 
     /// Packets and bytes that have not departed, the packet in transmission included.

@@ -28,13 +28,16 @@ pub enum Decision {
     Drop,
 }
 
-/// What a discipline may see of a packet that arrives at its queue, and of the queue. It is asked only if the queue has room.
+/// What a discipline may see of a packet that arrives at its queue, and of the queue. A packet without room is dropped, whatever
+/// the decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// The time.
     pub now: Time,
     /// Packets that have not departed, the one in transmission included.
     pub packets: u32,
+    /// Whether the queue has room for the packet.
+    pub has_room: bool,
     /// Since when the queue has no packets, if it has none.
     pub idle_since: Option<Time>,
     /// Its size on the wire, bytes.

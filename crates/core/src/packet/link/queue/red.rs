@@ -3,7 +3,6 @@
 use super::{Arrival, Build, Decision, Discipline, OnArrival};
 use crate::parameters::Share;
 use crate::rng::Stream;
-use crate::units::{Duration, Time};
 
 crate::parameters! {
     /// The thresholds.
@@ -92,29 +91,30 @@ impl Red {
     pub fn new(settings: Parameters, stream: Stream) -> Red {
         Red { settings, stream, average: 0.0, passed: 0, arrivals: 0, largest: 0 }
     }
+}
 
-    /// A packet arrives at a queue of `queue_packets` packets, or at a link that has had nothing to send since
-    /// `idle_since`. `packet_time` is how long the link takes for a typical packet.
+impl OnArrival for Red {
+    /// A packet counts in the average, also one without room (section 4 of the paper). Its drop begins the distance to the next one anew, as in ns-2.
     ///
     /// An ECN-capable packet is marked where another is dropped at random; from twice the maximum on it is dropped as
     /// well (RFC 3168, section 7: packets beyond an upper threshold should be dropped).
-    pub fn arrive(
-        &mut self,
-        now: Time,
-        queue_packets: u32,
-        idle_since: Option<Time>,
-        packet_time: Duration,
-        ecn_capable: bool,
-    ) -> Decision {
+    fn decide(&mut self, arrival: &Arrival) -> Decision {
+        let Arrival { now, packets, has_room, idle_since, size, rate, ecn_capable } = *arrival;
         let weight = self.settings.weight.0;
+        self.largest = self.largest.max(size);
         self.average = match idle_since {
             Some(since) => {
+                let packet_time = rate.serialization_delay(self.largest);
                 let missed = now.since(since).0 as f64 / packet_time.0.max(1) as f64;
                 average_after_idle(self.average, weight, missed)
             }
-            None => average_after_arrival(self.average, weight, queue_packets),
+            None => average_after_arrival(self.average, weight, packets),
         };
         self.arrivals += 1;
+        if !has_room {
+            self.passed = 0;
+            return Decision::Drop;
+        }
         if self.average < self.settings.minimum {
             self.passed = 0;
             return Decision::Accept;
@@ -129,24 +129,25 @@ impl Red {
     }
 }
 
-impl OnArrival for Red {
-    fn decide(&mut self, arrival: &Arrival) -> Decision {
-        let Arrival { now, packets, idle_since, size, rate, ecn_capable } = *arrival;
-        self.largest = self.largest.max(size);
-        self.arrive(now, packets, idle_since, rate.serialization_delay(self.largest), ecn_capable)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::Purpose;
-    use crate::units::Rate;
+    use crate::units::{Duration, Rate, Time};
     use proptest::prelude::*;
 
     const SETTINGS: Parameters =
         Parameters { minimum: 5.0, maximum: 15.0, probability: Share(0.1), weight: Share(0.002), ecn: true };
-    const PACKET_TIME: Duration = Duration::from_micros(8);
+    /// At a link that takes 8 us for it.
+    const ARRIVAL: Arrival = Arrival {
+        now: Time::ZERO,
+        packets: 0,
+        has_room: true,
+        idle_since: None,
+        size: 1500,
+        rate: Rate(1_500_000_000),
+        ecn_capable: false,
+    };
 
     fn queue(settings: Parameters) -> Red {
         Red::new(settings, Stream::new(1, Purpose::QueueManagement, 1))
@@ -158,7 +159,7 @@ mod tests {
     }
 
     fn at(red: &mut Red, packets: u32, ecn_capable: bool) -> Decision {
-        red.arrive(Time::ZERO, packets, None, PACKET_TIME, ecn_capable)
+        red.decide(&Arrival { packets, ecn_capable, ..ARRIVAL })
     }
 
     #[test]
@@ -189,8 +190,8 @@ mod tests {
             at(&mut red, 4, false);
         }
         let before = red.average;
-        let now = Time::ZERO + PACKET_TIME * 300;
-        assert_eq!(red.arrive(now, 0, Some(Time::ZERO), PACKET_TIME, false), Decision::Accept);
+        let now = Time::ZERO + Duration::from_micros(8) * 300;
+        assert_eq!(red.decide(&Arrival { now, idle_since: Some(Time::ZERO), ..ARRIVAL }), Decision::Accept);
         let expected = (0..300).fold(before, |average, _| average_after_arrival(average, 0.002, 0));
         assert!((red.average - expected).abs() < 1e-9);
     }
@@ -200,7 +201,7 @@ mod tests {
     fn idle_time_counts_full_packets_whatever_ends_it() {
         let mut red = queue(SETTINGS);
         let rate = Rate::from_bps(1e7);
-        let arrival = Arrival { now: Time::ZERO, packets: 40, idle_since: None, size: 1500, rate, ecn_capable: false };
+        let arrival = Arrival { packets: 40, rate, ..ARRIVAL };
         for _ in 0..500 {
             red.decide(&arrival);
         }
@@ -208,6 +209,16 @@ mod tests {
         let now = Time::ZERO + Duration::from_millis(12);
         red.decide(&Arrival { now, packets: 0, idle_since: Some(Time::ZERO), size: 40, ..arrival });
         assert!((red.average - before * 0.998f64.powi(10)).abs() < 1e-9, "{} after {before}", red.average);
+    }
+
+    /// Section 4 of the paper: "for each packet arrival calculate the new average queue size".
+    #[test]
+    fn packets_without_room_count_in_the_average() {
+        let mut red = queue(SETTINGS);
+        for number in 0..500 {
+            red.decide(&Arrival { packets: 4, has_room: number % 2 == 0, ..ARRIVAL });
+        }
+        assert!((red.average - 4.0 * (1.0 - 0.998f64.powi(500))).abs() < 1e-9, "{}", red.average);
     }
 
     #[test]
@@ -258,7 +269,7 @@ mod tests {
                 let idle_since = (packets == 0).then_some(now);
                 now += Duration(gap);
                 greatest = greatest.max(packets);
-                let decision = red.arrive(now, packets, idle_since, PACKET_TIME, capable);
+                let decision = red.decide(&Arrival { now, packets, idle_since, ecn_capable: capable, ..ARRIVAL });
                 prop_assert!(red.average >= 0.0 && red.average <= f64::from(greatest) + 1e-9);
                 if red.average < SETTINGS.minimum {
                     prop_assert_eq!(decision, Decision::Accept);
