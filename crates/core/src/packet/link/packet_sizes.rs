@@ -7,32 +7,41 @@ pub struct FlowSizes {
     entries: Vec<PacketSizes>,
     /// Masks the flow's index: all bits, or none if all flows share one entry.
     index_mask: usize,
+    /// See [`Self::largest`].
+    largest: u16,
 }
 
 impl FlowSizes {
     /// Sizes by flow.
     pub fn new(mut entries: Vec<PacketSizes>) -> FlowSizes {
+        let largest = entries.iter().map(PacketSizes::full).max().unwrap_or(0);
         let are_alike = entries.windows(2).all(|pair| pair[0] == pair[1]);
         if are_alike {
             entries.truncate(1);
         }
         entries.shrink_to_fit();
-        FlowSizes { entries, index_mask: if are_alike { 0 } else { usize::MAX } }
+        FlowSizes { entries, index_mask: if are_alike { 0 } else { usize::MAX }, largest }
     }
 
     /// Sizes of single packets, none yet: a network without hosts numbers its packets instead of its flows.
     pub fn of_packets() -> FlowSizes {
-        FlowSizes { entries: Vec::new(), index_mask: usize::MAX }
+        FlowSizes { entries: Vec::new(), index_mask: usize::MAX, largest: 0 }
     }
 
     /// Sets the sizes of a packet of [`Self::of_packets`].
     pub fn set(&mut self, packet: u32, sizes: PacketSizes) {
         let index = packet as usize;
+        self.largest = self.largest.max(sizes.full());
         if index == self.entries.len() {
             self.entries.push(sizes);
         } else {
             self.entries[index] = sizes;
         }
+    }
+
+    /// The largest packet of all flows so far, bytes. It stands for the MTU of the interfaces.
+    pub fn largest(&self) -> u16 {
+        self.largest
     }
 
     /// The smallest packet of all flows, bytes; 1 if there is no flow.

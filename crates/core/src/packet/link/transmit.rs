@@ -76,10 +76,10 @@ impl Link {
     /// CoDel dequeues and transmits a packet, at [`Self::next_service`]. Adds the packets that it drops to `dropped`.
     pub fn serve(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore, dropped: &mut Vec<Packet>) {
         let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
+        let mtu = u64::from(sizes.largest());
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
-            let mtu = u64::from(sizes_of_flow.full());
             let ecn_capable = sizes_of_flow.may_be_marked(&packet);
             match codel.dequeue(now, now - since, *waiting_bytes, mtu, ecn_capable) {
                 Decision::Drop => {

@@ -139,6 +139,7 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         DisciplineSpec::Codel(codel::Parameters { target, interval, ecn }) => Some(Codel::new(target, interval, ecn)),
         _ => None,
     };
+    let mtu = coming.iter().map(|packet| u64::from(packet.size)).max().unwrap_or(0);
     let mut fates: Fates = vec![None; coming.len()];
     let mut queue: Vec<Waiting> = Vec::new();
     let mut in_service: Option<(usize, Time, bool)> = None; // its number, its departure, its mark
@@ -161,7 +162,7 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
                 if let Some(codel) = &mut codel {
                     let left: u64 = queue.iter().map(|(index, ..)| u64::from(coming[*index].size)).sum();
                     let capable = coming[index].capable && !coming[index].again;
-                    match codel.dequeue(now, now - since, left, u64::from(coming[index].size), capable) {
+                    match codel.dequeue(now, now - since, left, mtu, capable) {
                         Decision::Accept => {}
                         Decision::Mark => marked = true,
                         Decision::Drop => continue,
