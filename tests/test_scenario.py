@@ -19,7 +19,7 @@ from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.settings import put, with_values
-from anabranch.toml_text import line_numbers
+from anabranch.toml_text import format_path, line_numbers
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
@@ -557,6 +557,18 @@ def test_a_matrix_has_an_upper_bound() -> None:
     seconds = json.dumps([f"{n}ms" for n in range(1, 151)])
     text = changed(('"2s"', seconds), ("bulk = true", f"bulk = true\nstart = {seconds}"))
     assert "22500 variants" in problems(text)[""]
+
+
+def test_lines_are_those_of_the_file_whatever_values_are_set(tmp_path: Path) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.replace('duration = "2s"', 'duration = "2"'))
+    line = next(number for number, text in enumerate(LINE.splitlines(), start=1) if text.startswith("duration"))
+    values = {"topology.capacity": '"0bps"', "impairments": "[{loss = 2}]", "title": '"Three\\nmore\\nlines"'}
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(file, values)
+    listing = caught.value.listing
+    lines = {format_path(problem.path): number for problem, number in zip(listing.problems, listing.lines, strict=True)}
+    assert lines == {"topology.capacity": 3, "impairments[0].loss": None, "run.duration": line}
 
 
 def test_setting_values_keeps_the_rest_of_the_text() -> None:

@@ -55,16 +55,18 @@ class Scenario:
         source: str = "scenario",
         directory: Path | None = None,
         text: str | None = None,
+        written: str | None = None,
     ) -> None:
         """Validate a document (plain tables, lists and values).
 
         ``directory`` is where relative file names start, ``source`` and ``text`` are for messages and :meth:`to_toml`.
-        :class:`ScenarioError` holds all problems.
+        ``written`` is the text before some values were replaced: messages have its lines. :class:`ScenarioError` holds all problems.
         """
         self.document = dict(document)
         self.source = input_files.shown(source)
         self.directory = directory or Path()
         self._text = text
+        self._written = text if written is None else written
         if walk.deeper_than(MOST_DEPTH, self.document):
             raise ScenarioError([Problem((), f"is nested more than {MOST_DEPTH} deep; no scenario is")], source)
         problems, sweeps = walk.examine(self.document, Variant)
@@ -77,7 +79,7 @@ class Scenario:
         size = walk.count(self._matrix)
         if size > walk.MOST_VARIANTS:
             problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
-            raise ScenarioError(problems, source, text)
+            raise ScenarioError(problems, source, self._written)
         # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
         unknown = frozenset(problem.path for problem in problems)
         self.cases, found = self._validate(walk.without(self.document, unknown))
@@ -85,7 +87,7 @@ class Scenario:
         problems += walk.repeated(self._matrix)
         problems = _unique(problems + [problem for problem in found if problem.path not in known])
         if problems:
-            raise ScenarioError(problems, source, text)
+            raise ScenarioError(problems, source, self._written)
 
     @classmethod
     def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
@@ -95,12 +97,11 @@ class Scenario:
         """
         path = Path(path)
         try:
-            text = input_files.text(path, LARGEST_FILE)
+            written = input_files.text(path, LARGEST_FILE)
         except input_files.InputError as error:
             raise ScenarioError([Problem((), error.reason)], str(path)) from None
-        if values:
-            text = _with_values(text, values, str(path))
-        return cls.from_toml(text, source=str(path), directory=path.parent)
+        text = _with_values(written, values, str(path)) if values else written
+        return cls(_document(text, str(path)), source=str(path), directory=path.parent, text=text, written=written)
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "scenario", directory: Path | None = None) -> "Scenario":
@@ -122,7 +123,13 @@ class Scenario:
         A value is TOML where it can be read as such, otherwise a text.
         """
         text = _with_values(self.to_toml(), settings, self.source)
-        return type(self).from_toml(text, source=self.source, directory=self.directory)
+        return type(self)(
+            _document(text, self.source),
+            source=self.source,
+            directory=self.directory,
+            text=text,
+            written=self._written,
+        )
 
     @property
     def title(self) -> str:
@@ -154,7 +161,7 @@ class Scenario:
 
     def listing(self, problems: Sequence[Problem]) -> Listing:
         """Problems of this scenario with their lines, each once."""
-        return Listing(_unique(problems), self.source, self._text)
+        return Listing(_unique(problems), self.source, self._written)
 
     @property
     def size(self) -> str:
