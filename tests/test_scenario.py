@@ -222,6 +222,11 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (('to = "C"', 'to = "A"'), "traffic[0]", "cannot send to itself"),
         (("[run]", 'routing = "spray"\n[run]'), "traffic[0].routing", "possible: ospf"),
         (('[run]\nduration = "2s"', '[run]\nduration = "2s"\nwarm_up = "2s"'), "run", "must be shorter"),
+        (
+            ("bulk = true", 'short = { arrivals = "9/s" }\nstagger = "1s"'),
+            "traffic[0]",
+            "stagger does not apply to short",
+        ),
         (("[run]", "[run]\nseed = 1\nseeds = 2"), "run", "either seed or seeds"),
         (("[run]", "[run]\nseed = [1, 2]"), "run.seed", "seeds = [...]"),
         (("[run]", "[run]\nseeds = 0"), "run.seeds", "at least 1"),

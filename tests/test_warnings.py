@@ -83,6 +83,15 @@ duration = "2.1s"
     assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
 
 
+def test_staggered_flows_after_the_end_are_a_warning() -> None:
+    """The last of four flows starts at 0.5 s + 3 x 0.5 s, when the run of 2 s ends."""
+    text = LINE.replace("bulk = true", 'bulk = true\nflows = 4\nstart = "500ms"\nstagger = "500ms"')
+    message = '1 of 4 flows start after the end of the run (duration "2s"); the last starts at 2s'
+    assert warnings(text) == {"traffic[0].stagger": message}
+    assert Scenario.from_toml(text).run().flows["start_s"].to_list() == [0.5, 1.0, 1.5]
+    assert warnings(text.replace("500ms", "499ms")) == {}
+
+
 @pytest.mark.parametrize("command", ["routes", "topology show", "robust --hose 1Mbps"])
 def test_commands_on_topologies_warn_as_well(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "net.csv"

@@ -65,7 +65,7 @@ report keep the warnings. They warn of the following:
 - `min_rto` has no effect, because `rto_granularity` is larger.
 - `capacity` or `delay` of `[topology]` has no effect, because every link has its own.
 - `from = "all"` or `to = "all"` includes nodes that only forward, in generated networks whose nodes are hosts or switches.
-- Flows of a `trace` start after the end of the run.
+- Flows of a `trace`, or behind others by `stagger`, start after the end of the run.
 - DCTCP runs without ECN, or a queue on its path may fill and does not mark. A queue may fill if earlier links, or a host without a
   slower link, bring more than its link carries.
 - Lists at one key of several entries differ in length, such as `stack` of two `[[traffic]]`. Such lists multiply. `check` and `run` print the

@@ -214,8 +214,9 @@ class Traffic(Table):
             raise ValueError('every repeats transfers that end; give size, such as size = "30kB"')
         if self.pattern == "neighbours" and self.routing is not None:
             raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
-        if self.short is not None and self.flows != 1:
-            raise ValueError("flows does not apply to short: its flows arrive by themselves")
+        for key, is_given in (("flows", self.flows != 1), ("stagger", units.duration(self.stagger) > 0)):
+            if self.short is not None and is_given:
+                raise ValueError(f"{key} does not apply to short: its flows arrive by themselves")
         return self
 
     @property
