@@ -564,6 +564,26 @@ def test_a_matrix_has_an_upper_bound() -> None:
     assert "22500 variants" in problems(text)[""]
 
 
+@pytest.mark.parametrize(
+    ("section", "field", "hint"),
+    [
+        ('queue = { target = "1ms" }', "queue.target", 'give discipline = "codel"'),
+        ('queue = ["codel", { mark = 5 }]', "queue[1].mark", 'give discipline = "ecn-threshold"'),
+        ("queue = { marc = 5 }", "queue.marc", "possible: discipline, limit"),
+        (
+            'override = [{ jitter = { mean = "1ms" } }]',
+            "override[0].jitter.mean",
+            'give distribution = "normal" or "pareto"',
+        ),
+    ],
+)
+def test_a_key_that_only_others_than_the_default_have_is_refused(section: str, field: str, hint: str) -> None:
+    found = problems(changed(("[topology]", f"[topology]\n{section}")))
+    assert list(found) == [f"topology.{field}"]
+    assert found[f"topology.{field}"].startswith("unknown key; ")
+    assert found[f"topology.{field}"].endswith(hint)
+
+
 def test_lines_are_those_of_the_file_whatever_values_are_set(tmp_path: Path) -> None:
     file = tmp_path / "line.toml"
     file.write_text(LINE.replace('duration = "2s"', 'duration = "2"'))

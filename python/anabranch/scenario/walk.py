@@ -210,9 +210,20 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
             if replaced:
                 yield Problem((*path, key), replaced[0], item)
             elif models:
-                yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
+                hint = _owners(str(key), shape, value) or suggest(str(key), fields)
+                yield Problem((*path, key), f"unknown key; {hint}", MISSING)
         elif isinstance(item, list | Mapping):
             yield from _examine(item, _shape(fields.get(key, shape.entries)), (*path, key))
+
+
+def _owners(key: str, shape: _Shape, value: Mapping[str, Any]) -> str | None:
+    """Which names a table without a name would need for this key."""
+    for model in shape.models:
+        if issubclass(model, NamedTable) and model.default is not None and model.key not in value:
+            owners = [f'"{name}"' for name in model.names if key in _fields((model.named(name),))]
+            if owners:
+                return f'"{model.default}", the default, has none; give {model.key} = {" or ".join(owners)}'
+    return None
 
 
 def name_key(model: type[BaseModel], path: Path) -> str | None:
@@ -222,7 +233,7 @@ def name_key(model: type[BaseModel], path: Path) -> str | None:
         if isinstance(part, int):
             annotation = shape.items or union(shape.members)  # else a value of a matrix
         else:
-            models = tuple(named for one in shape.models for named in _tables(one, {}))
+            models = tuple(named for one in shape.models for named in _all_tables(one))
             annotation = _fields(models).get(part, shape.entries)
         if annotation is None:
             return None
@@ -232,6 +243,10 @@ def name_key(model: type[BaseModel], path: Path) -> str | None:
 
 def _tables(model: type[BaseModel], value: Mapping[str, Any]) -> tuple[type[BaseModel], ...]:
     return model.named_by(value) if issubclass(model, NamedTable) and model.names else (model,)
+
+
+def _all_tables(model: type[BaseModel]) -> tuple[type[BaseModel], ...]:
+    return tuple(map(model.named, model.names)) if issubclass(model, NamedTable) and model.names else (model,)
 
 
 def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
