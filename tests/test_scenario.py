@@ -235,7 +235,12 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", '[[events]]\nat="1s"\nfail=["A", "C"]\n[run]'), "events[0].fail", "A has links to B"),
         (("[run]", '[[events]]\nat="1s"\n[run]'), "events[0]", "exactly one of"),
         (("[run]", '[[impairments]]\nlink="all"\nloss=1.5\n[run]'), "impairments[0].loss", "at most 1"),
-        (("[run]", '[[impairments]]\nlink="B"\nloss=0.1\n[run]'), "impairments[0].link", 'must be "all"'),
+        (("[run]", '[[impairments]]\nlink="B"\nloss=0.1\n[run]'), "impairments[0].link", 'or "all"'),
+        (("[run]", "[[impairments]]\none_way=true\nloss=0.1\n[run]"), "impairments[0]", "one_way is for one link"),
+        (("[topology]", "[topology]\noverride=[{one_way=true, cost=2}]"), "topology.override[0]", "one_way is for"),
+        (("[topology]", '[topology]\noverride=[{link=["A", "B"]}]'), "topology.override[0]", "needs capacity, delay"),
+        (("[run]", '[[events]]\nat="1s"\nfail="A-B"\n[run]'), "events[0].fail", "must be the two ends of a link"),
+        (("[run]", '[[events]]\nat="1s"\nfail=["A"]\n[run]'), "events[0].fail", "must be the two ends of a link"),
         (("[run]", '[stacks]\nx={congestion="newrno"}\n[run]'), "stacks.x.congestion", 'did you mean "newreno"?'),
         (
             ("[run]", '[stacks]\nx={congestion={name="newreno", beta=2.0}}\n[run]'),

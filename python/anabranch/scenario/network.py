@@ -28,9 +28,15 @@ QueueLimit = Annotated[
     BeforeValidator(TextUnit(units.queue_limit)),
     Field(description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic"),
 ]
+
+
+def _links_kind(value: object) -> str | None:
+    return None if isinstance(value, str) and value != "all" else value_kind(value)
+
+
 SomeLinks = Annotated[
     Annotated[Literal["all"], Tag("<text>")] | Annotated[LinkName, Tag("<list>")],
-    by_kind('the two ends of a link, such as ["Denver", "Kansas City"], or "all"'),
+    by_kind('the two ends of a link, such as ["Denver", "Kansas City"], or "all"', _links_kind),
 ]
 
 
@@ -146,6 +152,12 @@ class OfLinks(Table):
     link: SomeLinks = Field("all", description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
 
+    @model_validator(mode="after")
+    def _has_one_way(self) -> "OfLinks":
+        if self.one_way and self.link == "all":
+            raise ValueError('one_way is for one link; give link = ["A", "B"], from the first node to the second')
+        return self
+
 
 class Override(OfLinks):
     """What certain links have, whatever the topology or the defaults say."""
@@ -155,6 +167,12 @@ class Override(OfLinks):
     jitter: Jitter | None = Field(None, description="What each packet is delayed by in addition (default none).")
     queue: Queue | None = Field(None, description="Of each direction.")
     cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
+
+    @model_validator(mode="after")
+    def _overrides_something(self) -> "Override":
+        if all(value is None for value in (self.capacity, self.delay, self.jitter, self.queue, self.cost)):
+            raise ValueError('needs capacity, delay, jitter, queue or cost, such as capacity = "10Mbps"')
+        return self
 
 
 class TopologySection(Table):

@@ -81,7 +81,14 @@ Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _OrPercen
 Excess = Annotated[float, Field(ge=0, allow_inf_nan=False), _OrPercentage()]
 Count = Annotated[int, Field(ge=1, le=2**32 - 1)]
 
-LinkName = Annotated[list[str], Field(min_length=2, max_length=2)]
+
+def _two_ends(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(end, str) for end in value):
+        raise ValueError('must be the two ends of a link, such as ["Denver", "Kansas City"]')
+    return value
+
+
+LinkName = Annotated[list[str], Field(min_length=2, max_length=2), BeforeValidator(_two_ends)]
 """The names of a link's two ends."""
 
 
