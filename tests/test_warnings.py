@@ -48,6 +48,21 @@ def test_a_capacity_that_no_link_takes_is_a_warning() -> None:
     assert warnings(LINE.replace("[topology]\n", '[topology]\ndelay = "50ms"\n')) == {}, "of the link without a delay"
 
 
+@pytest.mark.parametrize(("limit", "is_reached"), [(65, False), (66, True)])
+def test_a_threshold_that_the_queue_never_reaches_is_a_warning(limit: int, is_reached: bool) -> None:
+    """Marks are for packets that find 65 packets, and a queue of 65 has no room for such."""
+    text = LINE.replace(
+        "[topology]\n", f'[topology]\nqueue = {{ discipline = "ecn-threshold", limit = "{limit} packets" }}\n'
+    )
+    text = text.replace("[[traffic]]", '[stacks]\nnewreno = { preset = "newreno", ecn = true }\n\n[[traffic]]')
+    marks = Scenario.from_toml(text).run().links["marks"].sum()
+    assert (marks > 0) == is_reached
+    assert ("topology.queue.mark" in warnings(text)) != is_reached
+    assert "topology.override[0].queue.minimum" in warnings(
+        LINE.replace("[topology]", '[topology]\noverride = [{ queue = { discipline = "red", limit = "5 packets" } }]')
+    )
+
+
 BETWEEN_ALL = """
 topology = {{ generate = "{kind}" }}
 traffic = [{{ from = "all", to = {to}, size = "1kB", stack = "cubic" }}]

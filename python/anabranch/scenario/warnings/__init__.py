@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
-from anabranch.scenario.warnings.of_network import unused_defaults
+from anabranch.scenario.warnings.of_network import unreached_thresholds, unused_defaults
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
 from anabranch.scenario.warnings.of_traffic import late_flows
@@ -46,6 +46,7 @@ _WITH_HOSTS = ("dumbbell", "parallel", "fat-tree", "leaf-spine", "dragonfly")
 RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     _topology,
     unused_defaults,
+    unreached_thresholds,
     _forwarding_nodes,
     late_flows,
     stacks,
