@@ -26,7 +26,10 @@ from anabranch.scenario.table import (
 QueueLimit = Annotated[
     str,
     BeforeValidator(TextUnit(units.queue_limit)),
-    Field(description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic"),
+    Field(
+        description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic. The packet in transmission counts, "
+        "which it does not in ns-2 and ns-3"
+    ),
 ]
 
 
