@@ -272,6 +272,22 @@ fn a_failure_is_a_stall() {
     assert!((2.0..6.0).contains(&stall), "{stall}");
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
+
+    /// Alone within the initial window, a flow takes its idle time, also if its last segment is short and some links are slower than others.
+    #[test]
+    fn a_lone_flow_within_the_initial_window_has_no_slowdown(
+        links in prop::collection::vec((1u64..10, 1u64..20), 1..6), bytes in 1u64..9600,
+    ) {
+        let mut spec = run_spec(links.len() + 1, chain(&links), vec![traffic(json!([[0, links.len()]]))]);
+        spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": bytes});
+        let flows = run(&spec).flow_table();
+        let (took, idle) = (number(&flows, "fct_s"), number(&flows, "idle_fct_s"));
+        prop_assert!((took / idle - 1.0).abs() < 1e-12, "{took} s, idle {idle} s");
+    }
+}
+
 /// A flow within the initial window has nothing to wait for: handshake 2 (50 ms + 40 us), then ten packets of 1 ms and the delay.
 #[test]
 fn a_short_flow_is_as_quick_as_an_idle_network_allows() {

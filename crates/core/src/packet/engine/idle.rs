@@ -2,6 +2,7 @@
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::RouteRef;
+use crate::packet::link::packet_sizes::PacketSizes;
 use crate::spec::{LinkId, NodeId, TransportSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::HashMap;
@@ -16,8 +17,8 @@ pub(in crate::packet) struct IdleRoutes {
 }
 
 impl<L: EventLoop> Engine<L> {
-    /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at the maximum
-    /// flow of their paths, and none is lost. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
+    /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at no more than the
+    /// maximum flow of their paths, and none is lost. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
     pub(in crate::packet) fn idle_completion(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
@@ -29,23 +30,9 @@ impl<L: EventLoop> Engine<L> {
         if self.network.varies() && (self.may_vary(forth) || self.may_vary(back)) {
             return None;
         }
-        let through = match self.links_of_path(forth.0, forth.1) {
-            Some(links) => links.into_iter().map(|link| self.spec.links[link as usize].rate.0).min(),
-            None => *routes.through.entry(forth).or_insert_with(|| {
-                self.network.forwarding().possible_links(forth.0, forth.1)?;
-                Some(self.bound(forth, Time::ZERO, self.clock.now()).through)
-            }),
-        };
-        let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
-        let at_most = Rate(through?);
-        let last = self.idle_crossing(forth, sizes.last(), routes)?;
-        let data = if matches!(forth.0, RouteRef::Route(_)) {
-            // The last segment follows all others through the bottleneck.
-            last + at_most.serialization_delay(before_last)
-        } else {
-            // It may go beside them on another path, but together they are no faster than the maximum flow.
-            let all = at_most.serialization_delay(before_last + u64::from(sizes.last()));
-            last.max(self.idle_crossing(forth, 0, routes)? + all)
+        let data = match self.links_of_path(forth.0, forth.1) {
+            Some(links) => self.back_to_back(&links, sizes),
+            None => self.over_several_paths(forth, sizes, routes)?,
         };
         if !self.spec.stacks[stack].handshake {
             return Some(data);
@@ -53,6 +40,40 @@ impl<L: EventLoop> Engine<L> {
         let (there, again) =
             (self.idle_crossing(forth, sizes.header(), routes), self.idle_crossing(back, sizes.header(), routes));
         Some(there? + again? + data)
+    }
+
+    /// When the last segment arrives over a path. It waits for the others at one of the links, and is alone behind it: at whichever link makes it arrive
+    /// last.
+    fn back_to_back(&self, path: &[LinkId], sizes: &PacketSizes) -> Duration {
+        let last = self.path_crossing(path, sizes.last());
+        let Some(followers) = u64::from(sizes.last_segment).checked_sub(1) else { return last };
+        let (mut latest, mut first, mut slowest, mut alone) = (last, Duration::ZERO, Duration::ZERO, last);
+        for &link in path {
+            let full = self.spec.links[link as usize].rate.serialization_delay(u64::from(sizes.full()));
+            slowest = slowest.max(full);
+            let others = Duration(slowest.0.saturating_mul(followers).min(Time::NEVER.0));
+            latest = latest.max(first + full + others + alone);
+            first = first + self.link_crossing(link, sizes.full());
+            alone = alone - self.link_crossing(link, sizes.last());
+        }
+        latest
+    }
+
+    /// The segments may go beside each other, but together they are no faster than the maximum flow.
+    fn over_several_paths(
+        &self,
+        forth: (RouteRef, NodeId, NodeId),
+        sizes: &PacketSizes,
+        routes: &mut IdleRoutes,
+    ) -> Option<Duration> {
+        let through = *routes.through.entry(forth).or_insert_with(|| {
+            self.network.forwarding().possible_links(forth.0, forth.1)?;
+            Some(self.bound(forth, Time::ZERO, self.clock.now()).through)
+        });
+        let bytes = u64::from(sizes.last_segment) * u64::from(sizes.full()) + u64::from(sizes.last());
+        let all = Rate(through?).serialization_delay(bytes);
+        let last = self.idle_crossing(forth, sizes.last(), routes)?;
+        Some(last.max(self.idle_crossing(forth, 0, routes)? + all))
     }
 
     /// Whether the rate or the delay of a link may vary that packets of a route may take.
@@ -72,6 +93,10 @@ impl<L: EventLoop> Engine<L> {
         link.rate.serialization_delay(u64::from(bytes)) + link.delay
     }
 
+    fn path_crossing(&self, path: &[LinkId], bytes: u16) -> Duration {
+        path.iter().fold(Duration::ZERO, |sum, link| sum + self.link_crossing(*link, bytes))
+    }
+
     /// The least one-way delay of a packet: the sum over its path, or the least over several (Bellman and Ford).
     fn idle_crossing(
         &self,
@@ -79,9 +104,8 @@ impl<L: EventLoop> Engine<L> {
         bytes: u16,
         routes: &mut IdleRoutes,
     ) -> Option<Duration> {
-        if let Some(links) = self.links_of_path(route, src) {
-            let each = links.into_iter().map(|link| self.link_crossing(link, bytes));
-            return Some(each.fold(Duration::ZERO, |sum, crossing| sum + crossing));
+        if let Some(path) = self.links_of_path(route, src) {
+            return Some(self.path_crossing(&path, bytes));
         }
         let find = || {
             let links = self.network.forwarding().possible_links(route, src)?;
