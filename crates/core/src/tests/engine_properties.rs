@@ -288,6 +288,16 @@ proptest! {
     }
 }
 
+/// Two segments beside each other over paths of two links: the full one takes 2 (5 ms + 1.6 ms), after a handshake of 4 (5 ms + 64 us).
+#[test]
+fn a_segment_is_no_faster_beside_others_than_alone() {
+    let mut spec = three_paths();
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 961});
+    let flows = run(&spec).flow_table();
+    assert!((number(&flows, "idle_fct_s") - 0.033_456).abs() < 1e-12);
+    assert!((number(&flows, "fct_s") - number(&flows, "idle_fct_s")).abs() < 1e-12);
+}
+
 /// A flow within the initial window has nothing to wait for: handshake 2 (50 ms + 40 us), then ten packets of 1 ms and the delay.
 #[test]
 fn a_short_flow_is_as_quick_as_an_idle_network_allows() {

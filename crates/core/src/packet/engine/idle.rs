@@ -59,7 +59,7 @@ impl<L: EventLoop> Engine<L> {
         latest
     }
 
-    /// The segments may go beside each other, but together they are no faster than the maximum flow.
+    /// The segments may go beside each other, but none is faster than alone, and together they are no faster than the maximum flow.
     fn over_several_paths(
         &self,
         forth: (RouteRef, NodeId, NodeId),
@@ -72,8 +72,8 @@ impl<L: EventLoop> Engine<L> {
         });
         let bytes = u64::from(sizes.last_segment) * u64::from(sizes.full()) + u64::from(sizes.last());
         let all = Rate(through?).serialization_delay(bytes);
-        let last = self.idle_crossing(forth, sizes.last(), routes)?;
-        Some(last.max(self.idle_crossing(forth, 0, routes)? + all))
+        let longest = if sizes.last_segment > 0 { sizes.full() } else { sizes.last() };
+        Some(self.idle_crossing(forth, longest, routes)?.max(self.idle_crossing(forth, 0, routes)? + all))
     }
 
     /// Whether the rate or the delay of a link may vary that packets of a route may take.
