@@ -1,4 +1,4 @@
-"""Queue disciplines of the packet engine against their published pseudo code, packet by packet."""
+"""Queues of the packet engine, packet by packet: against published pseudo code, and before a wire that loses."""
 
 import math
 from collections import deque
@@ -188,3 +188,26 @@ def test_each_arrival_counts_in_the_average_of_red_also_at_a_full_queue() -> Non
     queue = '{ discipline = "red", limit = "100 packets", minimum = 59.999999, maximum = 60, probability = 1 }'
     seen = through_the_engine([source], queue)
     assert seen == pytest.approx(through_red(source, 60, 100), abs=1e-9)
+
+
+@pytest.mark.parametrize("queue", ['{ limit = "2 packets" }', '{ limit = "3000 B" }'])
+def test_every_tenth_packet_on_the_wire_is_lost_whatever_the_queue_drops(queue: str) -> None:
+    """The queue drops every second packet. So each tenth arrival would be one of these."""
+    scenario = f"""
+        [topology]
+        links = [{{ source = "A", target = "B", capacity = "10Mbps", delay = "5ms" }}]
+        queue = {queue}
+        [[impairments]]
+        loss = {{ model = "periodic", every = 10 }}
+        [[traffic]]
+        from = "A"
+        to = "B"
+        transport = "udp"
+        constant = "20Mbps"
+        stop = "2s"
+        [run]
+        duration = "3s"
+        """
+    link = Scenario.from_toml(scenario).run().links.row(0, named=True)
+    assert link["queue_drops"] > 1000
+    assert link["losses"] == link["packets"] // 10

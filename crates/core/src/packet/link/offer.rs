@@ -29,13 +29,16 @@ impl Link {
         size: u32,
         fifos: &mut FifoStore,
     ) -> Offer {
-        if WITH_CARE && self.loses && self.loss.is_lost() {
-            packet.set_flags(LOST);
-        }
         self.counters.offered += 1;
         if !self.has_room(now, fifos) {
             self.counters.queue_drops += 1;
+            if WITH_CARE {
+                self.loss.on_dropped();
+            }
             return Offer::Dropped;
+        }
+        if WITH_CARE && self.loses && self.loss.is_lost() {
+            packet.set_flags(LOST);
         }
         let was_empty = self.fifo.is_empty();
         let arrival = self.transmit(now, packet, size, fifos);
@@ -50,12 +53,13 @@ impl Link {
             return Offer::Dropped;
         }
         self.counters.offered += 1;
-        if self.loss.is_lost() {
-            packet.set_flags(LOST);
-        }
         if !self.admits(now, &mut packet, sizes, fifos) {
             self.counters.queue_drops += 1;
+            self.loss.on_dropped();
             return Offer::Dropped;
+        }
+        if self.loss.is_lost() {
+            packet.set_flags(LOST);
         }
         let size = sizes[packet.flow() as usize].of(&packet);
         let was_due = self.next_event();

@@ -35,4 +35,9 @@ impl LossModel for Bernoulli {
         self.arrivals += 1;
         self.chance.hits(self.draws.bits(self.arrivals))
     }
+
+    /// A draw belongs to an arrival, so that other queues leave the losses where they were.
+    fn on_dropped(&mut self) {
+        self.arrivals += 1;
+    }
 }

@@ -1,6 +1,6 @@
 //! The two-state channel (Gilbert 1960, Elliott 1963).
 //!
-//! The state changes after every packet. The state of the first packet is drawn from the stationary distribution, so the loss ratio does not
+//! The state changes after every packet that enters the queue. The state of the first packet is drawn from the stationary distribution, so the loss ratio does not
 //! depend on the position in the run.
 
 use super::chance::Chance;

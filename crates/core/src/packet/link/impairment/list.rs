@@ -63,4 +63,8 @@ impl LossModel for List {
         self.next += usize::from(lost);
         lost
     }
+
+    fn on_dropped(&mut self) {
+        self.is_lost();
+    }
 }

@@ -21,9 +21,9 @@ crate::algorithm_registry! {
     pub enum LossSpec by "model", parameters as dyn Build {
         /// Each packet independently.
         Bernoulli = "bernoulli": bernoulli,
-        /// Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963).
+        /// Two states with a loss ratio each, changing per packet that enters the queue (Gilbert 1960, Elliott 1963).
         GilbertElliott = "gilbert-elliott": gilbert_elliott,
-        /// Every n-th packet.
+        /// Every n-th packet that enters the queue.
         Periodic = "periodic": periodic,
         /// The packets with these numbers, counted from 1 over all that arrive at the link.
         List = "list": list,
@@ -53,8 +53,11 @@ impl LossSpec {
 
 /// Decides for the packets of one link, in the order of their arrival, which are lost.
 trait LossModel: std::fmt::Debug + Send + Sync {
-    /// Whether the next packet to arrive is lost. To be called exactly once per packet.
+    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
     fn is_lost(&mut self) -> bool;
+
+    /// The queue has dropped the next packet. Only models that number all arrivals need to know.
+    fn on_dropped(&mut self) {}
 }
 
 /// The losses of one link.
@@ -80,10 +83,18 @@ impl LossProcess {
         self.0.is_some()
     }
 
-    /// Whether the next packet to arrive is lost. To be called exactly once per packet.
+    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
     #[inline]
     pub fn is_lost(&mut self) -> bool {
         self.0.as_mut().is_some_and(|model| model.is_lost())
+    }
+
+    /// The queue has dropped the next packet.
+    #[inline]
+    pub fn on_dropped(&mut self) {
+        if let Some(model) = &mut self.0 {
+            model.on_dropped();
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every n-th packet is lost.
+//! Every n-th packet that enters the queue is lost.
 
 use super::{Build, LossModel};
 use crate::rng::Stream;
