@@ -239,6 +239,7 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", "[[impairments]]\none_way=true\nloss=0.1\n[run]"), "impairments[0]", "one_way is for one link"),
         (("[topology]", "[topology]\noverride=[{one_way=true, cost=2}]"), "topology.override[0]", "one_way is for"),
         (("[topology]", '[topology]\noverride=[{link=["A", "B"]}]'), "topology.override[0]", "needs capacity, delay"),
+        (("[[traffic]]", "[traffic]"), "traffic", "must be a list; begin each of its tables with [[traffic]]"),
         (("[run]", '[[events]]\nat="1s"\nfail="A-B"\n[run]'), "events[0].fail", "must be the two ends of a link"),
         (("[run]", '[[events]]\nat="1s"\nfail=["A"]\n[run]'), "events[0].fail", "must be the two ends of a link"),
         (("[run]", '[stacks]\nx={congestion="newrno"}\n[run]'), "stacks.x.congestion", 'did you mean "newreno"?'),

@@ -98,6 +98,15 @@ duration = "2.1s"
     assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
 
 
+def test_a_sample_after_the_end_is_a_warning() -> None:
+    text = LINE.replace('duration = "2s"', 'duration = "2s"\nsample = "2001ms"')
+    assert list(warnings(text)) == ["run.sample"]
+    assert Scenario.from_toml(text).run().series_flows.height == 0
+    text = text.replace("2001ms", "2s")
+    assert warnings(text) == {}
+    assert Scenario.from_toml(text).run().series_flows.height == 1
+
+
 def test_staggered_flows_after_the_end_are_a_warning() -> None:
     """The last of four flows starts at 0.5 s + 3 x 0.5 s, when the run of 2 s ends."""
     text = LINE.replace("bulk = true", 'bulk = true\nflows = 4\nstart = "500ms"\nstagger = "500ms"')

@@ -97,7 +97,10 @@ def from_validation(error: ValidationError, document: Mapping[str, Any], base: P
         if absent:
             problems.append(Problem((*base, *path), "is missing"))
             continue
-        problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
+        message = _message(detail)
+        if detail["type"] == "list_type" and isinstance(detail["input"], Mapping):
+            message += f"; begin each of its tables with [[{format_path(path)}]]"
+        problems.append(Problem((*base, *path), message, detail["input"] if path else MISSING))
     return problems
 
 

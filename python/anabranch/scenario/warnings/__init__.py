@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from anabranch import units
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import unreached_thresholds, unused_defaults
@@ -26,6 +27,14 @@ def _topology(case: "Case") -> Iterator[Problem]:
         yield Problem(("topology",), warning)
 
 
+def _no_samples(case: "Case") -> Iterator[Problem]:
+    """Time series without a row."""
+    run = case.variant.run
+    if run.sample is not None and units.duration(run.sample) > units.duration(run.duration):
+        message = f'has no effect: the run ends before the first sample (duration "{run.duration}"); give a shorter one'
+        yield Problem(("run", "sample"), message, run.sample)
+
+
 def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
     """Traffic between all nodes of a network in which most nodes only forward."""
     if case.topology.name not in _WITH_HOSTS:
@@ -47,6 +56,7 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     _topology,
     unused_defaults,
     unreached_thresholds,
+    _no_samples,
     _forwarding_nodes,
     late_flows,
     stacks,
