@@ -174,7 +174,10 @@ class Traffic(Table):
         "after start and bytes.",
     )
     transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
-    packet: Size | None = Field(None, description="Bytes on the wire of every UDP packet (default 1500 bytes).")
+    packet: Size | None = Field(
+        None,
+        description="Bytes on the wire of every UDP packet (default 1500 bytes). Rates and goodput count all of them; those of TCP count payload.",
+    )
     sender: Literal["own", "iperf3"] = Field(
         "own",
         description="Program that sends in the kernel engine: its own, or iperf3 (bulk and constant). No effect in other engines.",
