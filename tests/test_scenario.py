@@ -590,6 +590,12 @@ def test_a_key_that_only_others_than_the_default_have_is_refused(section: str, f
     assert found[f"topology.{field}"].endswith(hint)
 
 
+def test_a_pair_without_a_way_back_says_that_its_acks_need_one() -> None:
+    text = changed(('target = "B", capacity', 'target = "B", directed = true, capacity'))
+    (problem,) = refusals(Scenario.from_toml(text)).problems
+    assert "ACKs from 'C' to 'A': no path leads there" in problem.message
+
+
 def test_lines_are_those_of_the_file_whatever_values_are_set(tmp_path: Path) -> None:
     file = tmp_path / "line.toml"
     file.write_text(LINE.replace('duration = "2s"', 'duration = "2"'))

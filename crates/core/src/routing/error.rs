@@ -120,7 +120,7 @@ pub enum RoutingError {
         node: NodeId,
     },
     /// No path over links that are up.
-    #[error("no path of the routing leads from node {src} to node {dst} over links that are up")]
+    #[error("no path leads there over links that are up; add a link in this direction, or a path")]
     NoPath {
         /// Where it should begin.
         src: NodeId,

@@ -38,6 +38,7 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
                 let key = PacketKey { flow, group: group_index, src, dst, reverse, number: 0 };
                 forwarding.route_of_flow(routing, &key).map_err(|error| BuildError::Routing {
                     routing: spec.routings[routing].name.clone(),
+                    acks: reverse,
                     src: spec.nodes[src as usize].clone(),
                     dst: spec.nodes[dst as usize].clone(),
                     error,

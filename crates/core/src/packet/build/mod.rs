@@ -33,10 +33,12 @@ pub enum BuildError {
         problem: String,
     },
     /// A routing without a path for a pair that has traffic.
-    #[error("routing '{routing}', from '{src}' to '{dst}': {error}")]
+    #[error("routing '{routing}', {}from '{src}' to '{dst}': {error}", if *acks { "ACKs " } else { "" })]
     Routing {
         /// The routing's name.
         routing: String,
+        /// Whether the pair has traffic the other way, and needs a path for its ACKs.
+        acks: bool,
         /// The source node's name.
         src: String,
         /// The destination node's name.
