@@ -234,7 +234,7 @@ impl LinkModel {
         match self.discipline {
             Discipline::DropTail => (OVERFLOW_ROUND_TRIPS * totals.growth, self.buffer_s),
             Discipline::Delay { target_s, interval_s } => {
-                // What the flows grow in an interval lengthens the queue.
+                // The growth of an interval lengthens the queue.
                 let growth_s = totals.growth_a_second * self.packet_s;
                 (1.0, (target_s + growth_s * (interval_s + idle_s)).min(self.buffer_s))
             }
