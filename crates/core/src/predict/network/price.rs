@@ -8,6 +8,12 @@ use super::totals::Totals;
 
 /// See [`Totals::returning`]: from this on, ACKs hold one another back.
 const BOTH_WAYS: f64 = 0.2;
+/// What of other queues' clocks goes where ACKs hold one another back.
+const UNCLOCKED: f64 = 0.9;
+/// How readily a full queue drops a packet of a host at the link, over one that came over a link.
+const FROM_HOST: f64 = 0.7;
+/// The same where ACKs hold one another back.
+const BURST_FROM_HOST: f64 = 2.1;
 
 /// The state of a link, as its flows see it. It is small, so that all links of a large network fit into the cache, and on one line of it.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +31,10 @@ pub struct Price {
     by_load: f64,
     /// Whether a full queue drops.
     drop_tail: bool,
-    /// How far ACKs in its queue hold one another back: from 0, hardly any are there, to 1.
-    two_way: f64,
+    /// What of the clocks of other queues still counts: ACKs that hold one another back leave none.
+    clocks: f64,
+    /// How readily a full queue drops packets of hosts at the link, over those that came over a link.
+    from_host: f64,
 }
 
 impl Price {
@@ -36,6 +44,7 @@ impl Price {
         // ACKs are dropped as full packets are.
         let full_bits = link.packet_s * link.rate_bps;
         let load = if drop_tail { totals.droppable_bps + totals.acks * full_bits } else { totals.load_bps };
+        let two_way = (totals.returning() / BOTH_WAYS).min(1.0);
         Price {
             events: link.events,
             queue_s: link.queue_s,
@@ -43,7 +52,8 @@ impl Price {
             drops: link.drops,
             by_load: if load > 0.0 { 1.0 / load } else { f64::INFINITY },
             drop_tail,
-            two_way: (totals.returning() / BOTH_WAYS).min(1.0),
+            clocks: 1.0 - UNCLOCKED * two_way,
+            from_host: FROM_HOST + (BURST_FROM_HOST - FROM_HOST) * two_way,
         }
     }
 
@@ -53,9 +63,16 @@ impl Price {
     }
 
     /// How readily the link drops packets of a flow. `spacing_s` is the mean time between the events that the flow sees, of all links.
+    ///
+    /// ACKs that wait in a queue leave it together, and release packets in bursts: no queue has clocked these. A host sends such a burst at once, and
+    /// the next link spreads it (Zhang, Shenker and Clark 1991).
     pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, spacing_s: f64) -> f64 {
+        if !self.drop_tail {
+            return 1.0;
+        }
         let own = self.events_at(crossing) * spacing_s;
-        if self.drop_tail { sender.droppability(crossing, own, self.two_way) } else { 1.0 }
+        let sent = if crossing.link == sender.first { self.from_host } else { 1.0 };
+        sender.droppability((1.0 - own.min(1.0)) * self.clocks) * sent * f64::from(crossing.meets)
     }
 
     /// Probability that an event reaches a flow of this rate. An event drops a number of packets. Each is the flow's with the probability of its

@@ -1,6 +1,5 @@
 //! What a flow sends at the prices of its links.
 
-use super::crossing::Crossing;
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
 use super::links::LinkModel;
@@ -28,12 +27,6 @@ const LATER: f64 = 2.0;
 const CLOCKED_ELSEWHERE: f64 = 6.0;
 /// The same of bursts and of paced packets.
 const BURST_ELSEWHERE: f64 = 1.0;
-/// What of that goes where ACKs hold one another back.
-const UNCLOCKED: f64 = 0.9;
-/// How readily a full queue drops a packet of a host at the link, over one that came over a link.
-const FROM_HOST: f64 = 0.7;
-/// The same where ACKs hold one another back.
-const BURST_FROM_HOST: f64 = 2.1;
 
 /// What of a flow decides about its rate; small, since the solver looks at all flows in every iteration.
 pub struct Sender<'a> {
@@ -46,18 +39,18 @@ pub struct Sender<'a> {
     spray_limit: f64,
     /// See [`FlowModel::wire_bits`].
     pub wire_bits: f64,
-    /// See [`FlowModel::burst`].
-    burst: f64,
-    /// See [`FlowModel::paced`].
-    paced: bool,
+    /// How readily a full queue drops its packets, if that queue clocks them.
+    clocked: f64,
+    /// By what share more readily, if another queue does.
+    elsewhere: f64,
     /// See [`FlowModel::acks`].
     pub acks: f64,
     /// See [`FlowModel::ack_bits`].
     pub ack_bits: f64,
     /// Whether its congestion control is BBR.
     pub is_bbr: bool,
-    /// The link over which its host sends, if packets do not choose one.
-    first: Option<LinkId>,
+    /// The link over which its host sends; [`LinkId::MAX`] if packets choose one.
+    pub first: LinkId,
 }
 
 /// What a flow sees of its links.
@@ -84,12 +77,12 @@ impl<'a> Sender<'a> {
             loss: Some(&flow.loss).filter(|loss| loss.ratio > 0.0),
             spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control, links)),
             wire_bits: flow.wire_bits,
-            burst: flow.burst,
-            paced: flow.paced,
+            clocked: 1.0 + LATER * (flow.burst - 1.0),
+            elsewhere: if flow.paced || flow.burst > 1.0 { BURST_ELSEWHERE } else { CLOCKED_ELSEWHERE },
             acks: flow.acks,
             ack_bits: flow.ack_bits,
             is_bbr: flow.is_bbr(),
-            first: flow.data.shares.first().filter(|_| flow.data.count == 1).map(|(link, _)| *link),
+            first: flow.data.shares.first().filter(|_| flow.data.count == 1).map_or(LinkId::MAX, |(link, _)| *link),
         }
     }
 
@@ -98,20 +91,10 @@ impl<'a> Sender<'a> {
         self.source_rate.min(1.0 / self.idle_rtt_s.max(1e-6))
     }
 
-    /// How readily a full drop-tail queue drops its packets.
-    ///
-    /// A packet that this queue has clocked finds the place that its predecessor left; one that another queue has clocked does not. The second packet
-    /// of a burst finds none in either case. `own`, this queue's share of the flow's events, tells whether it has clocked them.
-    ///
-    /// ACKs that wait in a queue leave it together, and release packets in bursts: no queue has clocked these. A host sends such a burst at once, and
-    /// the next link spreads it. `two_way` tells how much this queue has of that, from 0 to 1 (Zhang, Shenker and Clark 1991).
-    pub fn droppability(&self, crossing: &Crossing, own: f64, two_way: f64) -> f64 {
-        let elsewhere = (1.0 - own.min(1.0)) * (1.0 - UNCLOCKED * two_way);
-        let bursts = self.paced || self.burst > 1.0;
-        let clocked = 1.0 + if bursts { BURST_ELSEWHERE } else { CLOCKED_ELSEWHERE } * elsewhere;
-        let sent =
-            if Some(crossing.link) == self.first { FROM_HOST + (BURST_FROM_HOST - FROM_HOST) * two_way } else { 1.0 };
-        (1.0 + LATER * (self.burst - 1.0)) * clocked * sent * f64::from(crossing.meets)
+    /// How readily a full drop-tail queue drops its packets. A packet that this queue has clocked finds the place that its predecessor left; one that
+    /// another queue has clocked does not. The second packet of a burst finds none in either case. `elsewhere` is the share that other queues clock.
+    pub fn droppability(&self, elsewhere: f64) -> f64 {
+        self.clocked * (1.0 + self.elsewhere * elsewhere)
     }
 
     /// Its state at what it sees.
