@@ -186,6 +186,7 @@ def test_a_seed_out_of_range_is_named_with_its_option(
         ["run", "line.toml", "--seeds", "x"],
         ["run", "line.toml", "--set", "x"],
         ["run", "line.toml", "--jobs", "0"],
+        ["run", "line.toml", "--max-lateness", "1ms"],  # only the kernel engine is late
         ["topology", "shwo"],
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 from cyclopts import Parameter
 
-from anabranch.cli.engines import DEFAULT_MAX_LATENESS, EngineName, MaxLateness, simulation
+from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
@@ -73,7 +73,7 @@ def compare(
     compared: Compared = Compared(),
     settings: Settings = None,
     jobs: Jobs = None,
-    max_lateness: Annotated[MaxLateness, Parameter(group=WORK)] = DEFAULT_MAX_LATENESS,
+    max_lateness: Annotated[MaxLateness, Parameter(group=WORK)] = None,
     output: Output = Output(),
 ) -> int:
     """Run a scenario by several engines, and compare them flow by flow and link by link.
@@ -86,7 +86,7 @@ def compare(
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
     if not 0 <= compared.jitter <= 50:
         raise UsageError(f"--jitter {compared.jitter:g}: must be between 0 and 50")
-    makers = {engine: simulation(engine, max_lateness) for engine in engines}
+    makers = simulations(engines, max_lateness)
     jitters = compared.jitter > 0 and {"packet", "predict"} <= set(engines)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
     from anabranch.report import libraries

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,30 +14,38 @@ from anabranch.cli.exit_status import UsageError
 if TYPE_CHECKING:
     from anabranch.engines.packet import Simulation
 
-DEFAULT_MAX_LATENESS = "2ms"
+_DEFAULT_MAX_LATENESS = "2ms"
 EngineName = Literal["packet", "predict", "kernel"]
 MaxLateness = Annotated[
-    str,
-    Parameter(help="kernel: refuse a run if 1 % of the packets leave the network later than this after they are due."),
+    str | None,
+    Parameter(
+        help="kernel: refuse a run if 1 % of the packets leave the network later than this after they are due "
+        f"(default: {_DEFAULT_MAX_LATENESS})."
+    ),
 ]
 
 
-def simulation(engine: EngineName, max_lateness: str) -> "Callable[[str], Simulation] | None":
-    """How the engine makes a run, if an option says so; without privileges, the kernel engine starts this program again with them.
+def simulations(
+    engines: Sequence[EngineName], max_lateness: str | None = None
+) -> "dict[EngineName, Callable[[str], Simulation] | None]":
+    """How each engine makes a run, if an option says so; without privileges, the kernel engine starts this program again with them.
 
     Raises:
-        UsageError: the lateness is no duration.
+        UsageError: the lateness is no duration, or no engine has one.
     """
-    if engine != "kernel":
-        return None
+    makers: dict[EngineName, Callable[[str], Simulation] | None] = dict.fromkeys(engines)
+    if "kernel" not in engines:
+        if max_lateness is not None:
+            raise UsageError(f"--max-lateness {max_lateness}: only --engine kernel is ever late; leave it out")
+        return makers
     try:
-        bound_s = units.duration(max_lateness) / units.PICOSECONDS_PER_SECOND
+        bound_s = units.duration(max_lateness or _DEFAULT_MAX_LATENESS) / units.PICOSECONDS_PER_SECOND
     except units.UnitError as error:
         raise UsageError(f"--max-lateness {max_lateness}: {error}") from None
     _get_privileges()
     from anabranch.engines.kernel.simulation import KernelSimulation
 
-    return partial(KernelSimulation, max_lateness_s=bound_s)
+    return makers | {"kernel": partial(KernelSimulation, max_lateness_s=bound_s)}
 
 
 def _get_privileges() -> None:

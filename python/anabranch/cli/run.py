@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from anabranch.cli.engines import DEFAULT_MAX_LATENESS, EngineName, MaxLateness, simulation
+from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
@@ -61,7 +61,7 @@ class Work:
             help="Threads for a large run: by default 1, and all idle cores for a prediction. The results are the same."
         ),
     ] = None
-    max_lateness: MaxLateness = DEFAULT_MAX_LATENESS
+    max_lateness: MaxLateness = None
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -96,7 +96,7 @@ def run(
     at_least(1, jobs=work.jobs, threads=work.threads)
     if output.watch and not sys.stderr.isatty():
         raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
-    make = simulation(variation.engine, work.max_lateness)
+    make = simulations([variation.engine], work.max_lateness)[variation.engine]
     # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     chosen = variation.chosen_seeds()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from anabranch.cli.engines import DEFAULT_MAX_LATENESS, simulation
+from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
 from anabranch.cli.output import count, json_text, say
@@ -81,7 +81,7 @@ def sweep(
 
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
-        simulation("kernel", DEFAULT_MAX_LATENESS)  # for its privileges
+        simulations(["kernel"])  # for its privileges
     directory = output.out or Path("runs") / shown(plan.stem)
     for key in loaded.not_kept:
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
