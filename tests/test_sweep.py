@@ -149,6 +149,10 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
         (("['packet']", "['packet', 'packet']"), "engines must differ from each other"),
         (("[treatments]", "[treatments]\nrun.seeds = 5"), "give seeds in the plan"),
         (
+            ("[treatments]", "[treatments]\nrun = [{ duration = '1s' }, { duration = '2s', seeds = 3 }]"),
+            "give seeds in the plan",
+        ),
+        (
             ("[treatments]", "[treatments]\nimpairments.0.loss = [0.1, 0.2]"),
             'plan.toml:11: conditions."impairments[0].loss": sets the same value as impairments.0.loss; keep one',
         ),

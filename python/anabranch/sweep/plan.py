@@ -323,12 +323,13 @@ class Sweep:
     def _put(self, axis: Axis) -> list[KeyPath]:
         """Set an axis's keys to their first values; their paths in the scenario."""
         paths = []
-        for key, value, place in zip(axis.keys, axis.rows[0], axis.places, strict=True):
+        for key, values, place in zip(axis.keys, zip(*axis.rows, strict=True), axis.places, strict=True):
             try:
-                paths.append(put(self._base, key, value, self.source))
+                paths.append(put(self._base, key, values[0], self.source))
             except ScenarioError as error:
                 raise self._error(Problem(place, error.problems[0].message)) from None
-            if paths[-1] in (("run", "seed"), ("run", "seeds")):
+            runs = [value for value in values if paths[-1] == ("run",) and isinstance(value, Mapping)]
+            if paths[-1] in (("run", "seed"), ("run", "seeds")) or any({"seed", "seeds"} & run.keys() for run in runs):
                 raise self._error(Problem(place, "give seeds in the plan: seeds = 5"))
         return paths
 
