@@ -37,20 +37,22 @@ impl Forwarding {
         links
     }
 
-    /// All links that packets from `src` may cross during the run; `None` if the routes may change.
+    /// All links that packets from `src` may cross during the run, those of a single route in its order; `None` if the routes may change.
     pub fn possible_links(&self, route: RouteRef, src: NodeId) -> Option<Vec<LinkId>> {
         if self.routing_of(route).is_some_and(|routing| self.may_change(routing)) {
             return None;
         }
-        let starts = match &route {
-            RouteRef::Route(start) => std::slice::from_ref(start),
-            RouteRef::PathSet(set) => &self.path_sets[*set as usize].starts,
-            RouteRef::NextHopTable(table) => return Some(self.links_of_table(*table, src)),
-        };
-        let mut links: Vec<_> = starts.iter().flat_map(|start| self.links_from(*start)).copied().collect();
-        links.sort_unstable();
-        links.dedup();
-        Some(links)
+        match route {
+            RouteRef::Route(start) => Some(self.links_from(start).to_vec()),
+            RouteRef::PathSet(set) => {
+                let starts = &self.path_sets[set as usize].starts;
+                let mut links: Vec<_> = starts.iter().flat_map(|start| self.links_from(*start)).copied().collect();
+                links.sort_unstable();
+                links.dedup();
+                Some(links)
+            }
+            RouteRef::NextHopTable(table) => Some(self.links_of_table(table, src)),
+        }
     }
 
     /// The links from `src` towards the destination of a table, by all next hops.
