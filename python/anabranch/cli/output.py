@@ -15,7 +15,7 @@ def count(number: int, noun: str) -> str:
 
 
 def load_text(load: float, decimals: int = 6) -> str:
-    """A load with so many decimals, or so many digits if it is small: a load of a millionth is not none."""
+    """A load with this number of decimals. A small load has this number of digits instead, so that a millionth is not printed as 0."""
     return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"
 
 

@@ -24,7 +24,7 @@ _WITHOUT = {
     "net.ipv4.tcp_rto_min_us": ("200000", "from 6.11 on"),
     "net.ipv4.tcp_rto_max_ms": ("120000", "from 6.15 on"),
 }
-"""Sysctls that some Linux lacks: what it does without them, and which Linux has them."""
+"""Sysctls that some versions of Linux lack: the value that these obey, and which versions have the sysctl."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _is_there(sysctl: str) -> bool:
 
 
 def needed(sysctls: Mapping[str, str], is_there: Callable[[str], bool] = _is_there) -> dict[str, str]:
-    """The sysctls that are to be set: all but those that this Linux lacks and obeys nevertheless.
+    """The sysctls to set. Left out are those that this Linux lacks, if it obeys the value anyway.
 
     Raises:
         StackError: this Linux lacks one, and has another value.

@@ -75,7 +75,7 @@ def link_estimates(
 
     Args:
         series: what :func:`anabranch.report.series.link_series` returns.
-        links: ``variant``, ``series`` (name) and, in the measure's column, what is configured, null where that is not known; up to four names.
+        links: ``variant``, ``series`` (name), and the configured value in the measure's column, null where it is not known; up to four names.
         measure: which measure, and how to show it.
         panel: the column that names the panel.
         panels: the panels, in order.

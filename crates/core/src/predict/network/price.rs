@@ -33,7 +33,7 @@ pub struct Price {
     drop_tail: bool,
     /// What of the clocks of other queues still counts: ACKs that hold one another back leave none.
     clocks: f64,
-    /// How readily a full queue drops packets of hosts at the link, over those that came over a link.
+    /// How much more readily a full queue drops packets of hosts at the link than packets that came over a link.
     from_host: f64,
 }
 

@@ -19,7 +19,7 @@ const ITERATIONS: u32 = 3000;
 /// A flow is settled when its rate changes by less than this share in [`CHECK`] iterations.
 pub const TOLERANCE: f64 = 1e-3;
 /// A link is settled when it is no further than this from its balance.
-const IMBALANCE: f64 = 5e-4;
+const IMBALANCE: f64 = 2e-4;
 /// A solution is found when all are settled but this share of the flows without end and of the links that may have a price. In large networks a few
 /// swing for long.
 const UNSETTLED: f64 = 5e-3;
