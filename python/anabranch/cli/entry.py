@@ -22,7 +22,7 @@ def main() -> None:
     """
     import signal
 
-    from anabranch.interrupts import is_repeated, take
+    from anabranch.interrupts import REQUESTS, is_repeated, is_without_terminal, take
 
     interrupted = False
 
@@ -33,12 +33,13 @@ def main() -> None:
         if interrupted:
             os._exit(INTERRUPTED)
         interrupted = True
-        take()
+        take(number)
         raise KeyboardInterrupt
 
     _prepare_streams()
-    signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in REQUESTS:
+        if not is_without_terminal(number):
+            signal.signal(number, interrupt)
     try:
         code = status()
     except Exception:

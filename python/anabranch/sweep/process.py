@@ -7,5 +7,6 @@ from multiprocessing.connection import Connection
 from anabranch.sweep.workers import serve
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent decides what ends
+    for number in (signal.SIGINT, signal.SIGHUP):  # they go to the whole group; the parent decides what ends
+        signal.signal(number, signal.SIG_IGN)
     serve(Connection(int(sys.argv[1])))
