@@ -29,7 +29,7 @@ pub enum BuildError {
     Value {
         /// The field, as scenarios name it.
         field: String,
-        /// What is wrong, and a correct value.
+        /// The problem, and a correct value.
         problem: String,
     },
     /// A routing without a path for a pair that has traffic.
@@ -43,7 +43,7 @@ pub enum BuildError {
         src: String,
         /// The destination node's name.
         dst: String,
-        /// What is wrong.
+        /// The error in the routing.
         error: RoutingError,
     },
 }
@@ -91,7 +91,7 @@ fn network_events(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time
     events.into()
 }
 
-/// What a run begins with.
+/// The initial parts of a run.
 pub(in crate::packet) struct Parts {
     pub links: Vec<Link>,
     pub forwarding: Forwarding,

@@ -33,7 +33,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Those of a flow in a run of this number of traffic groups.
+    /// Endpoints of a flow in a run with this number of traffic groups.
     pub fn new(flow: u32, identity: &FlowIdentity, groups: u32) -> Endpoints {
         // Distinguishes flows with the same sender port.
         let number = u64::from(flow / SENDER_PORTS) * u64::from(groups) + u64::from(identity.group);
@@ -128,7 +128,7 @@ impl FlowView<'_> {
         }
     }
 
-    /// The sequence number of a segment's first byte. That of a FIN follows the flow's last byte, and is one number itself.
+    /// Sequence number of a segment's first byte. A FIN has the number after the flow's last byte, and occupies one number.
     fn byte(&self, segment: u32) -> u32 {
         let payload = |size: u16| u32::from(size - self.sizes.header());
         let last = self.sizes.last_segment;

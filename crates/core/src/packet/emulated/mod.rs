@@ -49,7 +49,7 @@ pub struct SentPacket {
     pub ecn_capable: bool,
 }
 
-/// Who takes packets out of the network, and sees them enter links.
+/// Receives the packets that leave the network, and observes packets that enter links.
 pub trait Taker<P> {
     /// A packet has reached its host at this time. `marked`: a queue has marked it.
     fn deliver(&mut self, at: Time, host: NodeId, packet: P, marked: bool);
@@ -126,7 +126,7 @@ impl<P> EmulatedNetwork<P> {
         0..self.flows.len() as u32
     }
 
-    /// What a flow is to do.
+    /// The plan of a flow: its ends, start and size.
     pub fn plan(&self, flow: u32) -> FlowPlan {
         self.flows[flow as usize].identity.plan(self.bytes[flow as usize])
     }
@@ -141,7 +141,7 @@ impl<P> EmulatedNetwork<P> {
         host_address(node)
     }
 
-    /// Adds a flow between a pair of a group, which the run did not plan. Its number; `None` if no route leads there.
+    /// Adds a flow that the run did not plan, between a pair of a group. Returns its number, or `None` if no route leads there.
     pub fn add_flow(&mut self, group: u32, (src, dst): (NodeId, NodeId)) -> Option<u32> {
         let routing = self.spec.traffic[group as usize].routing;
         let reverse_routing = self.spec.routings[routing].acks.unwrap_or(routing);
@@ -260,7 +260,7 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A packet has arrived at a node: it goes on, or has reached its host.
+    /// Processes a packet that has arrived at a node: forwards it, or delivers it to its host.
     fn forward(&mut self, mut packet: Packet, node: NodeId, taker: &mut impl Taker<P>) {
         let now = self.clock.now();
         let index = packet.hop_index();
@@ -389,7 +389,7 @@ impl<P> EmulatedNetwork<P> {
         self.observations.take_link_series()
     }
 
-    /// What routings that measure their links have learnt of them since the last call.
+    /// Measurements of the routings that measure their links, since the last call.
     pub fn take_link_state(&mut self) -> Table {
         self.observations.take_link_state()
     }

@@ -13,8 +13,8 @@ use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
 use crate::units::{Duration, Time};
 
-/// A sender is woken after this time at the latest, and says then when its timer is due. Otherwise the entry of the SYN's timer would stand for a
-/// second beside that of the first, shorter, retransmission timeout.
+/// Longest time until a sender is woken, which then returns its exact deadline. Otherwise, the entry of the SYN's timer would stay for a second
+/// although the first retransmission timeout is shorter.
 const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
 /// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
@@ -26,7 +26,7 @@ pub struct Hosts {
     /// Flows in the order of their start, and how many have started.
     starts: Vec<u32>,
     started: usize,
-    /// Of the senders of each stack.
+    /// The settings that all senders of a stack share, by stack.
     common_settings: Vec<Option<CommonSettings>>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
@@ -63,13 +63,13 @@ impl Hosts {
         &mut self.flows[flow as usize]
     }
 
-    /// The warm-up is over: peaks and stalls are sought anew.
+    /// Resets peaks and stalls when the warm-up is over.
     pub(in crate::packet) fn forget_peaks(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.state.forget_peaks());
     }
 }
 
-/// Packets that come to a host.
+/// Delivery of packets to a host.
 impl Hosts {
     #[inline(always)]
     pub(in crate::packet) fn deliver<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
@@ -316,8 +316,8 @@ impl Hosts {
         };
     }
 
-    /// All of a flow is delivered and acknowledged. Its connection stays for longer than any epoch of an event loop, so that it does not matter
-    /// which of its ends is visited first.
+    /// Retires a flow whose data is completely delivered and acknowledged. Its connection stays for longer than any epoch of an event loop, so
+    /// that the order in which its two ends are visited does not matter.
     fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
         self.retire_at(at, flow, context);

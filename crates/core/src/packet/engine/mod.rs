@@ -44,7 +44,7 @@ pub(in crate::packet) const TIMERS_PER_FLOW: u32 = 3;
 /// Moves packets over links, and fires timers, in an order that gives every node its events by (time, kind, index). At one instant network events
 /// come first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
-    /// For a run that has not begun.
+    /// Creates the event loop of a run that has not started.
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Self;
 
     /// Processes at least this number of events, if there are; `false` once the run has ended.
@@ -79,7 +79,7 @@ pub struct Engine<L> {
     pub(in crate::packet) network: Network,
     pub(in crate::packet) hosts: Hosts,
     pub(in crate::packet) observers: Observers,
-    /// What the event loop knows besides: which events are due, and their order.
+    /// State of the event loop: the events that are due, and their order.
     pub(in crate::packet) event_loop: L,
 }
 
@@ -147,7 +147,7 @@ impl<L: EventLoop> Engine<L> {
         self.observers.observations.take_link_series()
     }
 
-    /// What routings that measure their links have learnt of them since the last call, sample by sample.
+    /// Measurements of the routings that measure their links, since the last call, one row per sample.
     pub fn take_link_state(&mut self) -> Table {
         self.observers.observations.take_link_state()
     }
@@ -170,7 +170,7 @@ impl<L: EventLoop> Engine<L> {
         (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, event_loop })
     }
 
-    /// A packet has arrived at a node: it goes on, or has reached its host.
+    /// Processes a packet that has arrived at a node: forwards it, or delivers it to its host.
     #[inline(always)]
     pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
         let Engine { clock, network, hosts, observers, event_loop, .. } = self;

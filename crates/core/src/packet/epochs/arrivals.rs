@@ -36,7 +36,7 @@ impl Engine<EpochLoop> {
         self.event_loop.forget_inputs(self.network.links());
     }
 
-    /// The simple link that all packets of a simple link go on to: it takes them out of its FIFO in phase 3.
+    /// The simple link that all packets of this simple link enter next. It removes them from this link's FIFO in phase 3.
     #[inline(always)]
     fn merges_into(&self, link: LinkId) -> Option<LinkId> {
         match self.event_loop.fan_in.egress(link) {

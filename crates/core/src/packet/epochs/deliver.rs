@@ -3,8 +3,8 @@
 //! A sender sends several packets of a window together, and most stay together. A host processes a burst in one call, which looks up the flow, its
 //! connection, the first link of its answers and their sizes once. The results are those of single packets ([`crate::packet::engine::hosts`]).
 //!
-//! Many conditions hold until a packet arrives that is not the next segment, or that acknowledges more than the next segment. They are checked once
-//! per burst. Any other packet takes the general path. A burst ends before the next timer of its node, and where its end may need a timer in this
+//! Many conditions hold until a packet arrives that is not the next segment, or that acknowledges more than the next segment. They are checked once per
+//! burst. Any other packet takes the general path. A burst ends before the next timer of its node, and also where its end may need a timer in this
 //! epoch.
 
 use crate::packet::engine::network::LinkAccess;
@@ -67,11 +67,11 @@ impl Outlet for Merged<'_> {
     }
 }
 
-/// What all packets of an end have in common.
+/// The fields that all packets of one end share.
 #[derive(Clone, Copy)]
 struct PacketTemplate<'engine> {
     flow: u32,
-    /// Their next-hop index after the first link.
+    /// The packets' next-hop index after the first link.
     at: u32,
     sizes: &'engine PacketSizes,
 }
@@ -117,7 +117,7 @@ impl Burst<'_> {
         (next.arrival() < self.until && belongs(&next)).then_some(next)
     }
 
-    /// Goes on to the next packet.
+    /// Advances to the next packet.
     #[inline(always)]
     fn go_on(&mut self, next: Packet) {
         self.packet = next;

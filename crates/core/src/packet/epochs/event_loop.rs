@@ -1,8 +1,8 @@
 //! The event loop in epochs: events are sorted only at the node or link where they meet.
 //!
-//! An epoch is no longer than any packet needs from the queue of a link to its far end. So an event at one node reaches no other node in the
-//! same epoch. Nodes and links are visited one after another, each with all its events of the epoch. At every node and link the order is that of
-//! [`crate::packet::oracle::event_loop`]: (time, kind, index).
+//! An epoch is at most as long as the least time that a packet needs from the queue of a link to its far end. So an event at one node reaches no
+//! other node in the same epoch. Nodes and links are visited one after another, each with all its events of the epoch. At every node and link the
+//! order is that of [`crate::packet::oracle::event_loop`]: (time, kind, index).
 //!
 //! An epoch has three phases:
 //! 1. Every link in which a packet arrives delivers its packets. Packets on a compiled route go to their next link. Packets for this node's
@@ -40,7 +40,8 @@ struct Node {
     has_local: bool,
     /// It belongs to this partition: see [`crate::packet::parallel`].
     is_here: bool,
-    /// Its links may deliver one after another: no two of them deliver to the same end of a flow, and what each end sends has one route.
+    /// Whether its links may deliver one after another. No two of them deliver to the same end of a flow, and all packets that an end sends have one
+    /// route.
     delivers_per_link: bool,
     inbox: Inbox,
 }
@@ -48,7 +49,7 @@ struct Node {
 /// How a node processes the packets that a link delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::packet) enum Delivery {
-    /// In phase 1: the node has no other events than these packets, and timers, which are fired among them.
+    /// In phase 1: the node has no other events than these packets and its timers, which are fired between them.
     Immediate,
     /// In phase 1, although other links deliver packets, too.
     PerLink,
@@ -94,9 +95,9 @@ pub struct EpochLoop {
     serves: Vec<bool>,
 }
 
-/// The length of an epoch, in which no packet gets from one node to another: the least delay, or the least transmission and delay. A longer epoch has
-/// fewer visits of links and nodes. But with the transmission, packets may leave a link before earlier ones are offered, and such a link takes the
-/// general path. So the transmission counts only where delays are much shorter.
+/// Length of an epoch, in which no packet gets from one node to another: the least delay, or the least sum of transmission time and delay. Longer
+/// epochs cause fewer visits of links and nodes. But if transmission counts, packets may leave a link before earlier ones are offered, and such a
+/// link takes the general path. So the transmission time counts only where delays are much shorter.
 fn epoch_length(spec: &RunSpec, links: &[Link], flows: &[Flow], sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.smallest());
     let shortest = links.iter().map(|link| link.least_crossing(smallest)).min().unwrap_or(Key::LONGEST_EPOCH);
@@ -158,7 +159,8 @@ impl EventLoop for EpochLoop {
     }
 
     fn advance(engine: &mut Engine<EpochLoop>, events: u64) -> bool {
-        // Packets are most of the work, but applications may write what no link takes, and samples may follow one another closely.
+        // Packets are most of the work. Events count too: applications may write data that no link accepts, and samples may follow one another
+        // closely.
         let work = |engine: &Engine<EpochLoop>| engine.packet_hops() + engine.events();
         let enough = work(engine) + events;
         while work(engine) < enough {
@@ -281,7 +283,7 @@ impl EpochLoop {
         }
     }
 
-    /// How a node processes what its links deliver in this epoch.
+    /// How a node processes the packets that its links deliver in this epoch.
     pub(in crate::packet) fn delivery(&self, node: NodeId) -> Delivery {
         let state = &self.nodes[node as usize];
         match (state.inputs, state.has_local) {
@@ -336,7 +338,7 @@ impl Engine<EpochLoop> {
         true
     }
 
-    /// The next epoch with an event in this partition, and when the rest of it begins.
+    /// The next epoch with an event in this partition, and the time at which its unprocessed part begins.
     fn next_begin(&mut self) -> (u64, Time) {
         let local = self.event_loop.timers.first().min(self.hosts.next_start());
         let event_loop = &mut self.event_loop;
@@ -419,8 +421,8 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// The link among whose packets the timer of an end is fired, whose packets come by this route. Where a node processes packets link by link, the
-    /// timer must be in order only with packets for its own end, which come over one link.
+    /// The link between whose packets the timer of an end is fired. The end's packets arrive by the route `way`. Where a node processes packets link
+    /// by link, the timer must be in order only with packets for its own end, which all arrive over one link.
     fn link_that_fires(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
         let state = &self.event_loop.nodes[node as usize];
         match (state.inputs, way) {

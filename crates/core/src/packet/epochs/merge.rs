@@ -23,7 +23,7 @@ struct Entrance<'engine, W> {
 }
 
 impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
-    /// Takes the packets of the inputs' FIFOs that come before this event, in order. `WITH_CARE` if the link is instrumented, or an input may lose
+    /// Removes the packets before this event from the inputs' FIFOs, in order. `WITH_CARE` is set if the link is instrumented or an input may lose
     /// packets.
     #[inline(always)]
     fn take_from_inputs<const WITH_CARE: bool>(&mut self, before: Key) {

@@ -12,7 +12,7 @@ type Entry = Reverse<(Time, u32)>;
 
 /// Timers that mostly move later. Each has one entry, at its deadline or before. Every owner has one timer of each kind.
 ///
-/// When an entry comes up, its owner knows when the timer is really due, and arms a timer that has moved later again. Ties go to the lower
+/// When an entry comes up, its owner computes the timer's real deadline, and arms a timer that has moved later again. Ties go to the lower
 /// identity.
 ///
 /// Every flow has an entry, some hundred milliseconds ahead. So only the entries of the next span of time are in the heap, which stays small;

@@ -56,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// An ACK that says what the receiver holds and no more, as a packet. Its blocks are written where they stay.
+    /// An ACK, as a packet, that reports only the segments that the receiver holds. Its SACK blocks are written into the pool.
     #[inline(always)]
     fn held_packet(&mut self, flow: u32, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// The sender processes an ACK. Takes its SACK blocks from the pool.
+    /// Processes an ACK at the sender. Removes its SACK blocks from the pool.
     #[inline(never)]
     pub fn take_ack(&mut self, now: Time, words: [u64; 3], pool: &mut SackPool) {
         let packet = Packet::from_words(words);

@@ -45,7 +45,7 @@ use crate::units::{Duration, Rate, Time};
 pub use counters::LinkCounters;
 pub use offer::Offer;
 
-/// One link. What every packet needs comes first, in two cache lines.
+/// A link. The fields that every packet needs come first, in two cache lines.
 #[repr(C, align(128))]
 pub struct Link {
     /// The packets that wait or are on the wire.
@@ -54,7 +54,7 @@ pub struct Link {
     busy_until: Time,
     /// How long the transmitter was idle before [`Self::busy_until`].
     idle: Duration,
-    /// Of a link that varies: the least.
+    /// Propagation delay; the least one if the delay varies.
     delay: Duration,
     /// How long the transmitter takes for [`Self::last_size`].
     last_transmission: Duration,
@@ -76,7 +76,7 @@ pub struct Link {
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,
-    /// What [`Self::counters`] computes from, not what it returns: `bytes` are those of all packets that have entered the FIFO.
+    /// The raw counters from which [`Self::counters`] computes its result: `bytes` counts all packets that have entered the FIFO.
     counters: LinkCounters,
     /// The slot of the packet that is `limit_packets` before the end of the FIFO, if the FIFO has as many.
     limit_slot: u32,
@@ -196,7 +196,7 @@ impl Link {
         self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, Duration::ZERO))
     }
 
-    /// The greatest mean rate of arrivals in a span of time, rounded up; `fixed` unless the link varies. Where a delay falls, packets that departed at
+    /// Greatest mean rate of arrivals in a time span, rounded up; `fixed` unless the link varies. When the delay falls, packets that departed at
     /// different times arrive together.
     pub fn most_arriving(&self, fixed: Rate, from: Time, to: Time) -> Rate {
         self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, varying.longest_delay()))
@@ -221,7 +221,7 @@ impl Link {
         if self.simple { arrival } else { arrival.min(self.next_service()) }
     }
 
-    /// Prefetches what every packet needs of the link.
+    /// Prefetches the fields of the link that every packet needs.
     #[inline(always)]
     pub fn prefetch_state(&self) {
         prefetch(&self.fifo);

@@ -17,7 +17,7 @@ use crate::packet::output::table::Table;
 use crate::spec::{LinkId, RunSpec};
 use crate::units::Time;
 
-/// What comes next, of the whole network.
+/// The next events of the whole network.
 pub struct ReferenceLoop {
     pub(in crate::packet) arrivals: WinnerTree,
     pub(in crate::packet) timers: Timers,
@@ -25,7 +25,7 @@ pub struct ReferenceLoop {
     pub(in crate::packet) next_barrier: Time,
     /// Arrivals before this instant come before any barrier or timer.
     pub(in crate::packet) arrivals_before: Time,
-    /// What is recorded for a replay.
+    /// The record of crossings for a replay.
     trace: Option<Trace>,
 }
 

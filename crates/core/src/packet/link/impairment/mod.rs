@@ -30,7 +30,7 @@ crate::algorithm_registry! {
     }
 }
 
-/// What the parameters of a model make.
+/// Builds a loss model from its parameters.
 trait Build {
     /// The model of one link, with the link's draws for losses and for states.
     fn build(&self, losses: Stream, states: Stream) -> Box<dyn LossModel>;
@@ -53,7 +53,7 @@ impl LossSpec {
 
 /// Decides for the packets of one link, in the order of their arrival, which are lost.
 trait LossModel: std::fmt::Debug + Send + Sync {
-    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
+    /// Whether the next packet is lost. The caller calls it exactly once per packet that the queue has accepted.
     fn is_lost(&mut self) -> bool;
 
     /// The queue has dropped the next packet. Only models that number all arrivals need to know.
@@ -83,7 +83,7 @@ impl LossProcess {
         self.0.is_some()
     }
 
-    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
+    /// Whether the next packet is lost. The caller calls it exactly once per packet that the queue has accepted.
     #[inline]
     pub fn is_lost(&mut self) -> bool {
         self.0.as_mut().is_some_and(|model| model.is_lost())

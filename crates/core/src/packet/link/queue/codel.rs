@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// The same with [`Codel`] and a queue of the caller.
+    /// The same, with a given [`Codel`] and a given queue.
     fn send_next(codel: &mut Codel, queue: &mut VecDeque<(u64, Time, u64)>, now: Time) -> Option<u64> {
         while let Some((number, arrived, _)) = queue.pop_front() {
             let bytes_left = queue.iter().map(|packet| packet.2).sum();
