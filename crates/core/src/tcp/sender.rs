@@ -1,4 +1,4 @@
-//! The sender: a state machine that takes ACKs and deadlines, and returns segments and its next deadline.
+//! The sender: a state machine that processes ACKs and deadlines, and returns segments and its next deadline.
 //!
 //! It owns sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo and pacing. Its detector decides which
 //! segments are lost, its congestion control how many may be in flight.
@@ -41,11 +41,11 @@ pub enum Transmission {
         segment: u32,
         /// The number of the transmission: increasing in the order of sending.
         number: u32,
-        /// Whether it was sent before.
+        /// Whether the segment was sent before.
         retransmission: bool,
         /// Whether it answers a congestion mark (CWR, RFC 3168).
         window_reduced: bool,
-        /// Whether it ends what the application has written, or half of a window (PSH). Only Linux's sender says so.
+        /// Whether the segment ends the written data or half of a window (PSH). Only Linux's sender sets it.
         push: bool,
         /// With timestamps: the oldest transmission that the receiver accepts after this one. Zero without.
         oldest: u32,
@@ -68,7 +68,7 @@ pub struct Burst {
 pub struct SenderCounters {
     /// Data segments sent, new and again.
     pub sent: u64,
-    /// Of these, those sent again.
+    /// Number of these segments that were retransmissions.
     pub retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -81,7 +81,7 @@ pub struct SenderCounters {
 /// Phase of the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
-    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time, and at `first` for the first time.
+    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent `tries` times, first at `first` and last at `sent`.
     Opening { first: Time, sent: Time, tries: u32 },
     /// Established, and nothing is known to be lost.
     Open,
@@ -106,7 +106,7 @@ enum ForwardRto {
     Off,
     /// The first segment was sent again; the next ACK decides.
     Retransmitted,
-    /// That ACK advanced: new data goes out to see whether its ACK advances too.
+    /// That ACK advanced: the sender sends new data to see whether its ACK advances too.
     ProbingNew,
 }
 
@@ -121,7 +121,7 @@ enum Limit {
     Other,
 }
 
-/// Where the FIN of a connection is ([`Follows::Linux`]).
+/// The state of a connection's FIN ([`Follows::Linux`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fin {
     /// The application may write more.
@@ -145,7 +145,7 @@ struct Unfilled {
 /// Episode of recovery that a sender is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Episode {
-    /// Nothing is known to be lost.
+    /// No segment is known to be lost.
     Open,
     /// The window shrinks after a congestion mark, nothing was lost.
     Reduction,
@@ -181,7 +181,7 @@ pub struct Sender {
     withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,
-    /// The same for all flows of a stack.
+    /// The options, shared by all flows of a stack.
     options: Arc<Options>,
     /// A new round trip begins when a segment from here on is delivered.
     round_end: u32,
@@ -202,7 +202,7 @@ pub struct Sender {
     undone: u32,
 }
 
-/// What [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
+/// State that [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prediction {
     /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates. A control that observes the connection
@@ -372,7 +372,7 @@ impl Sender {
         &self.board
     }
 
-    /// As [`Scoreboard::forget_stalls`].
+    /// See [`Scoreboard::forget_stalls`].
     pub fn forget_stalls(&mut self) {
         self.board.forget_stalls();
     }

@@ -23,7 +23,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Nothing waits.
+    /// The state of a new flow: no segment waits for an ACK.
     pub fn new(parameters: Parameters) -> Waiting {
         Waiting { parameters, segments: 0, deadline: Time::ZERO }
     }

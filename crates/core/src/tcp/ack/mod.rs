@@ -50,12 +50,13 @@ pub trait AckPolicy: Send + Sync {
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self, _now: Time) {}
 
-    /// Whether the ACK that is due stands for several of segments out of order, so that it must go before it lacks a block.
+    /// Whether the pending ACK acknowledges several segments out of order. Such an ACK must be sent before it would lack a
+    /// SACK block.
     fn is_compressing(&self) -> bool {
         false
     }
 
-    /// Whether it answers every segment at once and keeps nothing in mind, so that the receiver need not ask.
+    /// Whether the policy answers every segment at once and has no state, so that the receiver need not ask it.
     fn is_immediate(&self) -> bool {
         false
     }
@@ -71,7 +72,7 @@ pub struct ReceiverContext {
 }
 
 impl ReceiverContext {
-    /// That of a flow with this stack.
+    /// The context of a flow with this stack.
     pub fn of_stack(stack: &StackSpec) -> ReceiverContext {
         ReceiverContext { window: stack.window_segments(), clock: stack.clock() }
     }

@@ -29,10 +29,10 @@ impl ControlSpec {
         }
     }
 
-    /// Refuses a parameter out of its range, and a control that nobody provides.
+    /// Refuses a parameter out of its range, and a Python control without a factory.
     ///
     /// # Errors
-    /// Names the parameter, its value and what would be right.
+    /// Names the parameter, its value and a correct value.
     pub fn check(&self) -> Result<(), String> {
         match self {
             ControlSpec::Named(spec) => spec.check(),

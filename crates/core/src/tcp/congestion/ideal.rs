@@ -81,7 +81,7 @@ impl<C: CongestionControl> Ideal<C> {
         }
     }
 
-    /// ACKs for so long.
+    /// Delivers ACKs for this time.
     pub fn acks_for(&mut self, seconds: f64) {
         let end = self.now + Duration::from_secs_f64(seconds);
         while self.now < end {

@@ -9,13 +9,14 @@ use crate::units::{Duration, Time};
 
 /// The difference between Linux's controls. Windows are in whole segments.
 pub trait Rules: Send + Sync {
-    /// Its constants.
+    /// Parameters of the algorithm.
     type Parameters;
 
-    /// Whether it looks itself at whether the window was the limit. Then [`Self::grow`] sees all ACKs that might grow the window.
+    /// Whether the algorithm itself checks that the window was the limit. Then [`Self::grow`] sees all ACKs that might grow the
+    /// window.
     const JUDGES_LIMIT: bool = false;
 
-    /// For a flow that has not sent yet.
+    /// The state of a flow that has not sent yet.
     fn new(parameters: Self::Parameters, flow: &FlowContext) -> Self;
 
     /// The window to begin with, where the stack has `of_stack`.
@@ -40,7 +41,7 @@ pub trait Rules: Send + Sync {
         window.grow(window.cwnd, acked);
     }
 
-    /// As [`CongestionControl::backs_off`].
+    /// See [`CongestionControl::backs_off`].
     fn backs_off(&self) -> Option<bool> {
         None
     }
@@ -70,7 +71,7 @@ pub trait Rules: Send + Sync {
     fn undo(&mut self) {}
 }
 
-/// What the flow recovers from.
+/// The kind of episode in which the flow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Episode {
     None,

@@ -88,8 +88,8 @@ pub trait CongestionControl: Send + Sync {
     /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _rtt: &RttEstimate) {}
 
-    /// The sender has nothing in flight, sent its last segment `idle` ago, and is about to send again. Its window began with
-    /// `initial_window` segments.
+    /// Restart after idling: nothing is in flight, the last segment was sent `idle` ago, and the sender is about to send. Its window
+    /// began with `initial_window` segments.
     fn on_idle(&mut self, _now: Time, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
 
     /// Congestion window, segments; the sender uses its whole part, and never less than one.
@@ -132,8 +132,8 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
-    /// Whether it sees the connection before each of its events, as controls of Linux do. Its `on_ack` sees every ACK, also one that
-    /// delivers nothing.
+    /// Whether the control sees the connection before each of its events, as controls of Linux do. Then its `on_ack` sees every ACK, also
+    /// an ACK that delivers nothing.
     fn observes_connection(&self) -> bool {
         false
     }
@@ -152,7 +152,7 @@ pub trait CongestionControl: Send + Sync {
     }
 }
 
-/// What `min_quantum` is in Linux unless a congestion control says otherwise (`net.ipv4.tcp_min_tso_segs`).
+/// Linux's `min_quantum`, unless a congestion control sets another value (`net.ipv4.tcp_min_tso_segs`).
 const LINUX_MIN_QUANTUM: u32 = 2;
 
 /// Properties of the flow that a congestion control may need when it starts.
@@ -160,7 +160,7 @@ const LINUX_MIN_QUANTUM: u32 = 2;
 pub struct FlowContext {
     /// Initial window, segments.
     pub initial_window: u32,
-    /// How the window grows below ssthresh.
+    /// Growth of the window below ssthresh.
     pub slow_start: SlowStartSpec,
     /// Payload of a full segment, bytes.
     pub payload: u32,

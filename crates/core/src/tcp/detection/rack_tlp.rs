@@ -93,7 +93,7 @@ impl MinimumRtt {
 struct Probe {
     /// The next segment to send before the probe was sent: new data if the probe is new data.
     next: u32,
-    /// Whether it was a retransmission (TLP.is_retrans); unknown until the sender has sent it and an ACK came.
+    /// Whether the probe was a retransmission (TLP.is_retrans); unknown until the sender has sent it and an ACK has arrived.
     retransmission: Option<bool>,
 }
 
@@ -142,7 +142,7 @@ pub struct RackTlp {
     linux: Option<LinuxRack>,
 }
 
-/// What Linux does otherwise (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
+/// Differences in Linux (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
 /// reordering was seen. Transmissions are judged when there is new evidence.
 #[derive(Debug, Clone, Copy, Default)]
 struct LinuxRack {
@@ -199,7 +199,7 @@ impl RackTlp {
         }
     }
 
-    /// The same, in Linux (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
+    /// The same update as Linux does it (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
     fn update_as_linux(&mut self, now: Time, delivered: &Delivered) {
         let Some(linux) = &mut self.linux else { return };
         if let Some(evidence) = delivered.evidence {
@@ -256,7 +256,7 @@ impl RackTlp {
         !lost.is_empty()
     }
 
-    /// Section 6.3: the retransmission timer takes the first segment for lost, and others that had their time.
+    /// Section 6.3: when the retransmission timer expires, marks the first segment, and all others whose time has passed.
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let wait = self.rtt + if self.linux.is_some() { Duration::ZERO } else { self.window(board, rtt) };
         let late: Vec<u32> = board

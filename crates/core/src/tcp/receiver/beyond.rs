@@ -47,7 +47,8 @@ impl Beyond {
         count as u32
     }
 
-    /// Whether this segment, not held yet, changes a third block: neither of the two that changed last, of which there are two.
+    /// Whether this new segment would change a third block: there are two blocks that changed last, and the segment belongs to
+    /// neither.
     pub(super) fn changes_third(&self, segment: u32) -> bool {
         let mut blocks = [FREE; MAX_SACK_BLOCKS];
         let extends = |block: &Range| block.1 == segment || block.0 == segment + 1;

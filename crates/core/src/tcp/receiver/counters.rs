@@ -11,7 +11,7 @@ pub(super) struct Counters {
     seldom: Option<Box<Seldom>>,
 }
 
-/// What few flows have to count.
+/// Counters that few flows need.
 #[derive(Debug, Clone, Default)]
 struct Seldom {
     reordered: u32,
@@ -26,7 +26,7 @@ struct Seldom {
 pub struct ReceiverCounters {
     /// Data segments that arrived.
     pub arrivals: u64,
-    /// Of these, those it had already: each one a spurious retransmission, or a copy made by the network.
+    /// Number of segments that the receiver had already. Each one is a spurious retransmission, or a copy made by the network.
     pub duplicates: u64,
     /// Segments sent once that arrived after one with a higher number (RFC 4737 section 3).
     pub reordered: u64,
@@ -48,7 +48,7 @@ impl ReceiverCounters {
 }
 
 impl Counters {
-    /// As results show them.
+    /// The counters as results show them.
     pub(super) fn report(&self) -> ReceiverCounters {
         let seldom = self.seldom.as_deref().cloned().unwrap_or_default();
         ReceiverCounters {
@@ -75,7 +75,7 @@ impl Counters {
         seldom.reassembly_max = seldom.reassembly_max.max(held);
     }
 
-    /// As [`super::Receiver::forget_peaks`].
+    /// See [`super::Receiver::forget_peaks`].
     pub(super) fn forget_peaks(&mut self) {
         if let Some(seldom) = &mut self.seldom {
             seldom.reassembly_max = 0;

@@ -1,4 +1,4 @@
-//! When to be woken, and what then.
+//! The sender's deadlines, and its reaction to them.
 
 use super::{Phase, Sender};
 use crate::tcp::detection::timer;
@@ -28,7 +28,7 @@ impl Sender {
         self.rtt.expiry_after(sent, wait)
     }
 
-    /// When this SYN was sent, of which the first was sent at `first`.
+    /// Time at which the `number`-th retransmission of the SYN was sent. The first SYN was sent at `first`.
     pub(super) fn syn_sent(&self, first: Time, number: u32) -> Time {
         (1..=number).fold(first, |sent, tries| self.syn_expiry(sent, tries))
     }

@@ -1,8 +1,8 @@
 //! How Linux recognises spurious recovery and reordering, and takes reductions back (`net/ipv4/tcp_input.c`). Names in parentheses
 //! are those of its functions and variables.
 //!
-//! It differs from the RFCs where packets are reordered. A recovery in which nothing was needed ends at once, whatever was marked
-//! as lost. What is still marked when an episode ends begins the next recovery.
+//! Linux differs from the RFCs where packets are reordered. A recovery whose retransmissions were all unneeded ends at once, whatever
+//! was marked as lost. If segments are still marked when an episode ends, they begin the next recovery.
 
 use super::pacing::Quantum;
 use super::push::Push;
@@ -32,8 +32,8 @@ pub(super) struct LinuxState {
     unreported: Option<u32>,
     /// When the first retransmission of the episode was sent (`retrans_stamp`).
     first_again: Time,
-    /// When the last segment was sent that an ACK passes, if that is news: the ACK echoes this segment then. Those of retransmissions
-    /// before may have been overtaken.
+    /// Sending time of the last segment that an ACK newly passes: the ACK then echoes this segment's timestamp. Earlier ACKs, for
+    /// retransmissions, may have been overtaken.
     echoed: Option<Time>,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
     restores: bool,
@@ -84,7 +84,7 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.waits)
     }
 
-    /// A new ACK or deadline: what the last ACK said of this instant is over.
+    /// Begins the processing of an ACK or a deadline: resets the state of the last ACK that holds for one instant only.
     #[inline(always)]
     pub(super) fn begin_linux_event(&mut self) {
         if let Some(linux) = &mut self.linux {
@@ -92,7 +92,8 @@ impl Sender {
         }
     }
 
-    /// What the scoreboard needs to know of an ACK before it takes it (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
+    /// Sets the information about an ACK that the scoreboard needs before it processes the ACK (`tcp_rack_advance`,
+    /// `tcp_skb_spurious_retrans`).
     pub(super) fn set_doubt(&mut self, ack: &Ack) {
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
         self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission }));
@@ -122,8 +123,8 @@ impl Sender {
         self.board.lost() + self.board.again_in_flight().saturating_sub(unmarked)
     }
 
-    /// Whether something counts as lost outside of recovery, so that recovery begins anew (`tcp_time_to_recover`): an undo left it, or
-    /// it was lost within the recovery that this ACK has ended.
+    /// Whether segments count as lost outside of recovery, so that a new recovery begins (`tcp_time_to_recover`). An undo left them,
+    /// or they were lost within the recovery that this ACK has ended.
     #[inline(always)]
     pub(super) fn must_recover_again(&self) -> bool {
         self.options.recovers_as_linux && self.phase == Phase::Open && self.lost_out() > 0
@@ -147,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// Takes what an ACK says of reordering and duplicates. Before it, all below `prior_una` was acknowledged.
+    /// Records the reordering and the duplicates that an ACK reports. Before it, all below `prior_una` was acknowledged.
     pub(super) fn note_linux_ack(&mut self, now: Time, ack: &Ack, prior_una: u32, delivered: &Delivered) {
         if let Some(segment) = delivered.lowest_late() {
             self.note_reordering(segment, self.board.sacked_end());
@@ -214,7 +215,7 @@ impl Sender {
         }
     }
 
-    /// What the congestion control decided may be taken back: DSACKs report all retransmissions of the episode (`tcp_try_undo_dsack`).
+    /// Whether the reduction may be undone because DSACKs report all retransmissions of the episode (`tcp_try_undo_dsack`).
     fn all_were_duplicates(&self) -> bool {
         self.linux.as_ref().is_some_and(|linux| linux.undo_from.is_some() && linux.unreported == Some(0))
     }

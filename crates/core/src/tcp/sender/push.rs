@@ -1,12 +1,12 @@
-//! Which segments Linux marks with PSH (`tcp_push`, `forced_push`): the last one that the application has written, and each one that ends more
-//! than half of the largest window since the last mark.
+//! PSH marks as Linux sets them (`tcp_push`, `forced_push`): on the last segment that the application has written, and on each segment that
+//! ends more than half of the largest window since the last mark.
 //!
 //! Linux marks segments when they are written, and this sender when they are sent.
 
 use super::Sender;
 use crate::spec::Follows;
 
-/// What decides about the next mark.
+/// State that determines the next mark.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Push {
     /// The segment behind the last one marked (`pushed_seq`).

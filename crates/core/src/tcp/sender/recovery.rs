@@ -221,8 +221,8 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 section 6.1.2: the window shrinks at most once per window of data, for whatever reason, and the next new
-    /// segment says so. Echoes of older marks come until that segment itself is acknowledged.
+    /// RFC 3168 section 6.1.2: the window shrinks at most once per window of data, for any reason. The next new segment
+    /// announces the reduction (CWR). Echoes of older marks arrive until that segment is acknowledged.
     fn announce_reduction(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();

@@ -1,4 +1,4 @@
-//! The sender's branches of recovery, undo and pacing, one by one. The test reports arrivals to a receiver and may lose its ACKs.
+//! The sender's branches of recovery, undo and pacing, one by one. The test delivers segments to a receiver and may lose its ACKs.
 
 use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::detection::DetectionSpec;
@@ -132,7 +132,7 @@ fn rfc6298_section_5_7_the_backoff_ends_with_a_new_rtt_sample_and_not_before() {
     // The ACK of the retransmission says nothing of the RTT (Karn's algorithm): new data still gets four seconds.
     assert_eq!(pair.at(3100).deliver_as([0], true), [(1, false), (2, false)]);
     assert_eq!(pair.sender.deadline(), Some(ms(3100 + 4000)));
-    // That of new data does, 100 ms: 100 + 4 * 50.
+    // The segment of new data gives an RTT of 100 ms: 100 + 4 * 50.
     pair.at(3200).deliver([1]);
     assert_eq!(pair.sender.deadline(), Some(ms(3200 + 300)));
     assert_eq!(pair.sender.counters().timeouts, 2);
@@ -353,8 +353,8 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     }
 }
 
-/// Segment 0 is so late that every detector sends it again; then it arrives, and its retransmission after it. Whoever found the
-/// loss, and whether by ACKs or by time: DSACK and Eifel take the reduction back, and without them it stays.
+/// Segment 0 is so late that every detector retransmits it. Then the original arrives, and the retransmission after it. For every
+/// detector, by ACKs or by time: DSACK and Eifel undo the reduction, and without them it stays.
 #[test]
 fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
     for detection in DetectionSpec::describe() {

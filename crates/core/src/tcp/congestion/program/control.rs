@@ -55,7 +55,7 @@ struct Operations {
     min_tso_segs: Option<usize>,
 }
 
-/// The places that the control itself reads and writes, besides the window.
+/// The fields that the control itself reads and writes, besides the window.
 #[derive(Debug)]
 struct Slots {
     window: WindowSlots,
@@ -177,7 +177,7 @@ impl ProgramControl {
         control
     }
 
-    /// Calls an operation with the socket and further arguments, if the program has it. Nothing if not, or after a fault.
+    /// Calls an operation with the socket and further arguments, if the program has it. `None` if it has none, or after a fault.
     fn call(&mut self, operation: Option<usize>, arguments: &[u64]) -> Option<u64> {
         let operation = operation.filter(|_| !self.has_failed)?;
         let mut all = [self.loaded.socket.socket, 0, 0, 0, 0];

@@ -100,10 +100,10 @@ impl ProgramSpec {
         Box::new(ProgramControl::new(Arc::clone(&self.loaded), flow))
     }
 
-    /// Refuses a clock that no kernel has. What the program lacks here is refused when it uses it: [`Self::fault`].
+    /// Refuses a clock rate that no kernel has. Missing functions and fields are refused when the program uses them: [`Self::fault`].
     ///
     /// # Errors
-    /// Names the value, and what would be right.
+    /// Names the value, and a correct value.
     pub fn check(&self) -> Result<(), String> {
         if !(24..=1200).contains(&self.json.hz) {
             return Err(format!("hz = {}: must be between 24 and 1200, such as 100, 250 or 1000", self.json.hz));
@@ -111,7 +111,7 @@ impl ProgramSpec {
         Ok(())
     }
 
-    /// Whether it reads the delivery rate of rate samples.
+    /// Whether the program reads the delivery rate of rate samples.
     pub fn samples_rates(&self) -> bool {
         let fields = self.loaded.program.fields();
         fields.iter().any(|used| used.structure == "rate_sample" && DELIVERY_RATE.contains(&used.path.as_str()))
@@ -148,11 +148,11 @@ fn controls(object: &Object) -> impl Iterator<Item = (usize, &Instance)> {
     object.instances().iter().enumerate().filter(|(_, instance)| instance.structure == OPERATIONS)
 }
 
-/// What an object has and needs, as JSON: its licence, and for each congestion control its operations, the fields that it uses, the functions
-/// that it calls, what the simulator lacks, and what connections share in Linux, but not here.
+/// Describes an object as JSON. The description has its licence. For each congestion control it lists operations, used fields, called
+/// functions, features that the simulator lacks, and state that connections share in Linux but not here.
 ///
 /// # Errors
-/// Says what the object is not.
+/// The reason why the object is not valid.
 pub fn describe(bytes: &[u8]) -> Result<Json, String> {
     let object = Object::parse(bytes).map_err(|error| error.to_string())?;
     chosen(&object, controls(&object).next().map(|(_, first)| first.name()))?;
