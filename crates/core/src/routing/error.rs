@@ -1,4 +1,4 @@
-//! What can be wrong with a network or a routing.
+//! Errors of a network or a routing.
 
 use crate::spec::{LinkId, NodeId};
 
@@ -8,7 +8,7 @@ pub enum RoutingError {
     /// A node that the network does not have.
     #[error("there is no node {node}: the network has {nodes} nodes, numbered from 0")]
     UnknownNode {
-        /// The node asked for.
+        /// The requested node.
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
@@ -18,7 +18,7 @@ pub enum RoutingError {
     LinkEnd {
         /// The link.
         link: LinkId,
-        /// Its missing end.
+        /// The missing end of the link.
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
@@ -28,7 +28,7 @@ pub enum RoutingError {
     Cost {
         /// The link.
         link: LinkId,
-        /// Its cost.
+        /// Cost of the link.
         cost: f64,
     },
     /// A loss ratio that is none.
@@ -36,7 +36,7 @@ pub enum RoutingError {
     Loss {
         /// The link.
         link: LinkId,
-        /// Its loss ratio.
+        /// Loss ratio of the link.
         loss: f64,
     },
     /// A lexicographic metric that orders by nothing, or twice by the same.
@@ -44,7 +44,7 @@ pub enum RoutingError {
     Lexicographic {
         /// The metric as a list of names.
         metric: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
     /// A lexicographic metric that Dijkstra's method does not serve.
@@ -64,7 +64,7 @@ pub enum RoutingError {
     NotIsotoneFor {
         /// The metric.
         metric: &'static str,
-        /// What was asked for.
+        /// The request that needs an isotone metric.
         wanted: &'static str,
     },
     /// Several paths by the heuristic.

@@ -46,8 +46,8 @@ impl Network {
     }
 }
 
-/// Random networks of 2 to `nodes` nodes and up to `links` links, parallel ones and loops at a node among them; about one
-/// link in eight is down.
+/// Random networks of 2 to `nodes` nodes and up to `links` links, with parallel links and loops at a node. About one link
+/// in eight is down.
 pub fn network(nodes: NodeId, links: usize, weights: Range<u64>) -> impl Strategy<Value = Network> {
     (2..=nodes).prop_flat_map(move |nodes| {
         let link = ((0..nodes, 0..nodes, weights.clone()), prop::bool::weighted(0.875));
