@@ -1,4 +1,4 @@
-//! What packets cross between devices, in whatever time the caller has.
+//! The network that packets cross between devices, at times that the caller sets.
 
 use anabranch_core::units::Time;
 
@@ -14,7 +14,7 @@ pub trait Network {
     fn next_event(&self) -> Time;
 }
 
-/// Who gets the packets that have crossed the network.
+/// Receives the packets that have crossed the network.
 pub trait Output {
     /// A packet reaches this device, and should have reached it at this time.
     fn write(&mut self, due: Time, device: u32, packet: &[u8]);
