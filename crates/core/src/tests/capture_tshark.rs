@@ -1,4 +1,4 @@
-//! What Wireshark's own analysis makes of a capture. Needs `tshark`; without it the test says so and passes.
+//! Wireshark's own analysis of a capture. Needs `tshark`; without it, the test says so and passes.
 
 use crate::packet::capture::pcapng::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale,
