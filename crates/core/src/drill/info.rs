@@ -61,8 +61,8 @@ const LEAST_REORDERING: u32 = 3;
 /// The most that it remembers (`tcp_max_reordering`).
 const MOST_REORDERING: u32 = 300;
 
-/// Reordering as the sender can measure it: the distance from the lowest segment that arrives late, sent once, to the end of
-/// what SACK had reported before.
+/// Reordering as the sender can measure it. It is the distance from the lowest late segment, sent once, to the end of the
+/// segments that SACK had reported before.
 #[derive(Debug, Clone, Copy)]
 pub struct Reordering {
     /// The greatest distance, in segments.
@@ -78,7 +78,7 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// Updates the record after an ACK. `sacked_end` is the end of what SACK had reported before it.
+    /// Updates the record after an ACK. `sacked_end` is the end of the segments that SACK had reported before it.
     pub fn on_ack(&mut self, delivered: &Delivered, sacked_end: u32) {
         if let Some(lowest) = delivered.lowest_original().filter(|lowest| *lowest < sacked_end)
             && delivered.reordered

@@ -398,7 +398,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Lets a call return that waits, if it can; then it must be about the time that the script says.
+    /// Lets a blocked call return, if it can. Its time must then agree with the script's time.
     fn unblock(&mut self) -> Result<(), Stop> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let tolerance = self.settings.tolerance;

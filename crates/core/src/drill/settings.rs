@@ -15,7 +15,7 @@ pub enum EcnUse {
     Off,
     /// Requested and accepted.
     On,
-    /// Agreed to if the peer asks.
+    /// Accepted if the peer requests it.
     IfAsked,
 }
 

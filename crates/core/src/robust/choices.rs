@@ -297,8 +297,9 @@ impl Choices {
         overload
     }
 
-    /// Overload of a link: the traffic above its limit in its worst case, plus a small share of the excess that all its pairs
-    /// would cause together. Removing a pair may not change the worst case, but it reduces this second term.
+    /// Overload of a link: the traffic above its limit in its worst case, plus a small share of its joint excess. The joint
+    /// excess is the excess if all its pairs send their greatest traffic at once. Removing a pair may not change the worst
+    /// case, but it reduces this second term.
     fn overload(&self, capacity: f64, load: f64, case: &WorstCase) -> f64 {
         let allowed = self.goal.load * (1.0 + ROUNDING);
         if load <= allowed {

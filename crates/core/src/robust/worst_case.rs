@@ -73,7 +73,8 @@ impl WorstCase {
         self.value = other.value;
     }
 
-    /// Lets a share of a pair's traffic cross, none if it is 0. [`solve`](WorstCase::solve) must follow.
+    /// Sets the share of a pair's traffic that crosses the link; 0 removes the pair. [`solve`](WorstCase::solve) must
+    /// follow.
     ///
     /// `at` is the pair's row and column, and `upper` the most that it sends.
     pub fn set(&mut self, pair: u32, at: (u32, u32), upper: f64, share: f64) {

@@ -110,7 +110,7 @@ pub enum RoutingError {
         /// The link.
         link: LinkId,
     },
-    /// A routing over several paths that asks for none.
+    /// A routing over several paths with a number of paths of zero.
     #[error("the routing asks for 0 paths: it needs at least 1")]
     NoPathsWanted,
     /// A path that would begin and end at the same node.
@@ -176,10 +176,10 @@ pub enum RoutingError {
         /// Its weight.
         weight: f64,
     },
-    /// Explicit paths asked of a routing that has next hops.
+    /// Explicit paths requested of a routing that has next hops.
     #[error("the routing forwards hop by hop: it has next hops, not explicit paths")]
     HopByHop,
-    /// Next hops asked of a routing that has explicit paths.
+    /// Next hops requested of a routing that has explicit paths.
     #[error("the routing forwards along explicit paths that the source chooses: it has no next hops")]
     AlongPaths,
 }

@@ -1,4 +1,5 @@
-//! The links at both ends of a pair that every path uses: a host's access link, and the links after it until there is a choice.
+//! The links at both ends of a pair that every path uses. They are a host's access link, and the links after it until there is a
+//! choice.
 
 use super::Graph;
 use crate::spec::{LinkId, NodeId};

@@ -93,8 +93,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         self.graph.leaving(node).find(is_shortest).map(|(link, _)| link)
     }
 
-    /// All links at `node` that begin a shortest path with any number of hops, by ascending id; empty at the destination and where there is no path.
-    ///
+    /// All links at `node` that begin a shortest path, with any number of hops, by ascending id. Empty at the destination and where there is no path.
     /// Following any of them at any node never loops. Each leads to a smaller distance or, if its weight is zero, to an equal
     /// distance with fewer hops. For that reason, a link of weight zero that saves no hop is left out.
     pub fn equal_cost(&self, node: NodeId) -> Vec<LinkId> {

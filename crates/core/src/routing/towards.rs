@@ -88,8 +88,8 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         Some(links)
     }
 
-    /// The best continuation. A node is expanded after all nodes before it on its best paths, even if their bounds are equal: of two
-    /// nodes, the one with the smaller weight so far is first.
+    /// The best continuation. A node is expanded after all nodes before it on its best paths, even if their bounds are equal. Among
+    /// nodes with equal bounds, the one with the smaller weight so far is first.
     fn around(&mut self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let Search { reached, tree, touched, frontier } = &mut self.search;
         for node in touched.drain(..) {

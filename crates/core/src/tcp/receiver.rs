@@ -114,7 +114,7 @@ impl Receiver {
         }
     }
 
-    /// The receiver that a stack asks for.
+    /// The receiver for this stack.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
         let mut receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);

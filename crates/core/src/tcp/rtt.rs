@@ -150,8 +150,8 @@ impl RttEstimate {
         self.variation = linux.deviation / 4;
     }
 
-    /// After a sample: everything below `una` is acknowledged, and `next` is sent next. Once a round trip, Linux lets its margin
-    /// shrink towards the greatest deviation of that round.
+    /// Call after a sample: all segments below `una` are acknowledged, and `next` is the next to be sent. Once per round trip, Linux reduces
+    /// its margin towards the greatest deviation of that round.
     #[inline]
     pub fn follow_rounds(&mut self, una: u32, next: u32) {
         let least = self.bounds.granularity;

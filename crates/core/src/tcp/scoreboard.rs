@@ -263,7 +263,7 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    /// Takes back the loss marks of segments sent once: they are in flight after all. A retransmission marked lost stays so.
+    /// Removes the loss marks of segments sent once: they are in flight after all. A retransmission keeps its loss mark.
     pub fn unmark_lost(&mut self) {
         for record in self.segments.iter_mut().filter(|record| record.state() == LOST && !record.retransmitted()) {
             record.set_state(IN_FLIGHT);

@@ -74,7 +74,7 @@ pub struct SenderCounters {
     pub timeouts: u64,
     /// Loss recovery episodes, those after a timeout included.
     pub recoveries: u64,
-    /// Reductions taken back because they were spurious.
+    /// Reductions undone because they were spurious.
     pub undone: u64,
 }
 
@@ -102,7 +102,7 @@ enum Phase {
 /// Forward RTO recovery (RFC 5682 section 3.1, SACK-enhanced as well): was the timeout spurious?
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ForwardRto {
-    /// Not asked, or answered.
+    /// F-RTO is not in use, or has its result.
     Off,
     /// The first segment was sent again; the next ACK decides.
     Retransmitted,
@@ -173,7 +173,7 @@ pub struct Sender {
     next_push: u32,
     limit: Limit,
     probe: bool,
-    /// One retransmission may exceed the window: after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
+    /// One retransmission may exceed the window. This holds after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
     /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
@@ -187,7 +187,7 @@ pub struct Sender {
     round_end: u32,
     /// Retransmissions of this episode that no DSACK has reported as spurious.
     unreported_retransmits: u32,
-    /// Everything below was sent before the last reduction that an undo may take back; zero if none may.
+    /// Segments below this one were sent before the last reduction that an undo may revert; zero if there is none.
     undo_until: u32,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
@@ -205,8 +205,8 @@ pub struct Sender {
 /// State that [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prediction {
-    /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates. A control that observes the connection
-    /// sees each ACK, and one that may ask for a reduction is asked after each.
+    /// No ACK is predicted. Without SACK, a cumulative ACK may follow uncounted duplicates. A control that observes the connection sees
+    /// each ACK. A control that may request a reduction is called after each ACK.
     Off,
     /// Rate sampler, detector and congestion control.
     Sampled,
@@ -236,7 +236,7 @@ struct Options {
     paces: bool,
     /// The congestion control observes the connection.
     observed: bool,
-    /// The congestion control may ask for a reduction.
+    /// The congestion control may request a reduction.
     backs_off: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,

@@ -241,8 +241,8 @@ fn a_dead_link_is_tried_at_doubled_intervals() {
 #[test]
 fn limited_transmit_saves_a_small_window_from_the_timer() {
     let small = |limited: bool| script(5, &[1]).stack(json!({"initial_window": 3, "limited_transmit": limited})).run();
-    // The ACKs of 1 and 2 come at 102 and 103 ms; each lets a new segment out, there at 153 and 154 ms. The first one's ACK,
-    // at 203 ms and 80 ns, is the third duplicate: 0 again, there 51 ms later.
+    // The ACKs of 1 and 2 arrive at 102 and 103 ms. Each allows a new segment, which arrives at 153 and 154 ms. The ACK of the first new
+    // segment, at 203 ms and 80 ns, is the third duplicate. It causes the retransmission of 0, which arrives 51 ms later.
     let outcome = small(true);
     assert_eq!((outcome.end(), outcome.repairs()), (254_000_080, (1, 0)));
     assert_eq!(small(false).repairs(), (1, 1));

@@ -52,7 +52,7 @@ fn refuse(field: impl Into<String>, problem: impl Into<String>) -> BuildError {
     BuildError::Value { field: field.into(), problem: problem.into() }
 }
 
-/// Whether links fail, or routes are computed anew, during the run.
+/// Whether links fail or routes are recomputed during the run.
 fn is_dynamic(spec: &RunSpec) -> bool {
     spec.events.iter().any(|event| !matches!(event.action, LinkAction::Impair(_)))
 }

@@ -55,7 +55,7 @@ fn address(network: u8, node: NodeId) -> Ipv4Addr {
     Ipv4Addr::new(network, x, y, z)
 }
 
-/// What determines the headers of a flow's packets.
+/// The properties of a flow that determine the headers of its packets.
 pub(super) struct FlowView<'run> {
     pub endpoints: Endpoints,
     /// `None` for a UDP flow.

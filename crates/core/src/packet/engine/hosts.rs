@@ -316,8 +316,8 @@ impl Hosts {
         };
     }
 
-    /// Retires a flow whose data is completely delivered and acknowledged. Its connection stays for longer than any epoch of an event loop, so
-    /// that the order in which its two ends are visited does not matter.
+    /// Retires a flow whose data is completely delivered and acknowledged. Its connection stays for longer than any epoch of an event loop. So
+    /// the order in which its two ends are visited does not matter.
     fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
         self.retire_at(at, flow, context);

@@ -422,7 +422,7 @@ impl Engine<EpochLoop> {
     }
 
     /// The link between whose packets the timer of an end is fired. The end's packets arrive by the route `way`. Where a node processes packets link
-    /// by link, the timer must be in order only with packets for its own end, which all arrive over one link.
+    /// by link, the timer must be in order only with packets for its own end. These all arrive over one link.
     fn link_that_fires(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
         let state = &self.event_loop.nodes[node as usize];
         match (state.inputs, way) {

@@ -22,7 +22,7 @@ pub enum Egress {
     Nowhere,
     /// All have reached their host.
     Host,
-    /// All go on over this link.
+    /// All packets go to this link.
     Link(LinkId),
     /// Different links or hosts.
     Various,

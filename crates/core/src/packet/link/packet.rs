@@ -8,7 +8,8 @@ pub const ACK: u64 = 1;
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;
-/// Set on an ACK with SACK blocks or a window, and on data with a timestamp: `number` is then the handle of its entry in the
+/// Set on an ACK with SACK blocks or a window, and on data with a timestamp. Then `number` is the handle of the packet's entry
+/// in the SACK pool.
 /// SACK pool.
 pub const HAS_SACK: u64 = 1 << 3;
 /// The wire has lost the packet: it crosses its link and is discarded at the far end.

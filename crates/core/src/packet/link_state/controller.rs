@@ -1,5 +1,5 @@
-//! Computes the routes of a routing that measures its links, as the controller of TCPBP's testbed does (section 5.1): at fixed
-//! intervals, from the links' estimates instead of their configured values.
+//! Computes the routes of a routing that measures its links, as the controller of TCPBP's testbed does (section 5.1). It does
+//! so at fixed intervals, from the links' estimates instead of their configured values.
 
 use crate::packet::link_state::estimate::{Estimate, Reading};
 use crate::routing::tcpbp::Label;

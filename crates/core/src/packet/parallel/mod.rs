@@ -87,7 +87,7 @@ impl Partitions {
         while Barrier::new(&self.division, self.packet_hops() + 1_000).run_in_turn(&mut self.engines) {}
     }
 
-    /// Why a congestion control that came with the scenario could not go on, if so: the name of its stack, the time and the problem.
+    /// The fault of a congestion control that comes with the scenario: the name of its stack, the time and the problem. `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         let stacks = &self.engines[0].spec.stacks;
         stacks

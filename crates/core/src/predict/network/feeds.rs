@@ -69,7 +69,7 @@ impl Feeds {
         links.iter().map(|link| spec.links[*link as usize].rate.as_bps()).sum()
     }
 
-    /// For the link at this index of a flow's data path: the share of the link's flows whose data arrives over the same link as this flow's. A
+    /// Share of a link's flows whose data arrives over the same link as this flow's. The link is the one at `place` of the flow's data path. A
     /// flow of a host at the link arrives alone.
     pub fn together(&self, data: &Paths, place: usize) -> f64 {
         let feed = &self.by_link[data.shares[place].0 as usize];

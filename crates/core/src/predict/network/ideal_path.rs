@@ -1,7 +1,7 @@
 //! The path over which a congestion control is observed. It acknowledges every window in one round trip, and has only the losses that the caller
 //! requests.
 //!
-//! A control that comes with the scenario sees the events that the sender of the packet engine generates: duplicate ACKs in recovery, the losses
+//! Controls that come with the scenario see the events that the packet engine's sender generates. These are duplicate ACKs in recovery, the losses
 //! that an ACK reveals, and the connection. Controls of the registry do not need them.
 
 use super::law::segments_per_ack;

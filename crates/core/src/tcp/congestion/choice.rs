@@ -41,7 +41,7 @@ impl ControlSpec {
         }
     }
 
-    /// Why a flow of this stack could not go on, if so.
+    /// The fault of a flow of this stack; `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         match self {
             ControlSpec::Named(_) => None,

@@ -1,4 +1,4 @@
-//! Why a congestion control that came with the scenario could not go on.
+//! Faults of a congestion control that comes with the scenario.
 
 use crate::units::Time;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -49,7 +49,7 @@ pub trait Rules: Send + Sync {
     /// The slow-start threshold after a congestion that met this window.
     fn ssthresh(&mut self, cwnd: u32, event: &CongestionEvent) -> u32;
 
-    /// A timeout began an episode; `new` if none was in progress, so that [`Self::ssthresh`] has been asked.
+    /// A timeout began an episode. `new` is set if no episode was in progress; then [`Self::ssthresh`] was called before.
     fn on_timeout(&mut self, _window: &mut Window, _new: bool) {}
 
     /// The episode is over, and all sent before it is acknowledged. `timeout` if a timeout had begun it.
@@ -82,7 +82,7 @@ enum Episode {
     Ending {
         timeout: bool,
     },
-    /// Taken back with the present ACK, which has not been observed.
+    /// The reduction was undone by the present ACK, which has not been observed.
     Undone,
 }
 

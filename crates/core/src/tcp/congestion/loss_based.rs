@@ -39,8 +39,8 @@ pub trait IncreaseDecrease: Send + Sync {
     /// Segments by which a window of `cwnd` grows in a round trip of congestion avoidance.
     fn increase(&mut self, cwnd: f64, ack: &AckEvent) -> f64;
 
-    /// The slow-start threshold after a congestion that `window` segments in flight met. Not asked when a timeout follows
-    /// one that nothing answered.
+    /// The slow-start threshold after a congestion with `window` segments in flight. Not called when a timeout follows another
+    /// one without an acknowledgement in between.
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64;
 
     /// The last decrease was spurious: forget it.

@@ -121,8 +121,8 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
-    /// Whether the last ACK makes it ask for a reduction without a loss. Then the sender spreads one over a round trip as after a
-    /// congestion mark. `None` if it never asks.
+    /// Whether the control requests a reduction without a loss after the last ACK. Then the sender spreads the reduction over a round
+    /// trip, as after a congestion mark. `None` if the control never requests one.
     fn backs_off(&self) -> Option<bool> {
         None
     }

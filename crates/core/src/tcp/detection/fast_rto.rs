@@ -717,8 +717,8 @@ mod tests {
         assert_eq!(round(&[120]), Some(ms(180)), "1.5 * 85 ms allow 120");
     }
 
-    /// Three segments on a dead path. Each is sent again when it expires; while another is in flight, a further expiry says
-    /// nothing of the path.
+    /// Three segments on a dead path. Each is retransmitted when it expires. While another segment is in flight, a further expiry
+    /// gives no information about the path.
     #[test]
     fn a_repeated_expiry_claims_a_loss_only_if_nothing_else_is_in_flight() {
         let mut driver = three_in_flight();

@@ -80,7 +80,7 @@ pub trait LossDetector: Send + Sync {
     /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// The deadline if no ACK comes first. The sender reads it after every change. Asked after every change.
+    /// The deadline if no ACK arrives first. The sender reads it after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.

@@ -150,7 +150,7 @@ struct LinuxRack {
     dsack: bool,
     /// When the window was last widened: only segments sent later say more (`last_delivered`).
     widened: Time,
-    /// An undo asks for another look (`advanced`).
+    /// Whether transmissions must be judged again, after new evidence or an undo (`advanced`).
     look: bool,
 }
 

@@ -36,8 +36,8 @@ pub fn false_retransmit_cost(window: f64) -> f64 {
     window / 2.0
 }
 
-/// Number of segments not sent because of a timeout of `rto` round trips: in the wait, in a slow start from one segment to the
-/// window, and in linear growth from half of the window.
+/// Number of segments not sent because of a timeout of `rto` round trips. It counts the wait, a slow start from one segment to
+/// the window, and linear growth from half of the window.
 pub fn timeout_cost(window: f64, rto: f64) -> f64 {
     let window = window.max(1.0);
     let slow_start = window * window.log2() - (window - 1.0);

@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(sent, [0, 1, 2, 2, 3, 3, 4, 4, 5]);
     }
 
-    /// A segment of each 50 is 30 ms late, overtaken by six: the first times are retransmitted in vain, the last ones wait.
+    /// One segment of each 50 is 30 ms late and overtaken by six. The first late segments cause spurious retransmissions; for the
+    /// last ones, the detector waits.
     #[test]
     fn a_steady_reordering_is_learnt() {
         for variant in [Variant::Increment, Variant::Average, Variant::Ewma, Variant::TimeDelay] {

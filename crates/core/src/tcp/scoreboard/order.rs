@@ -26,7 +26,8 @@ pub(super) struct SendingOrder {
     pub(super) doubt: Option<Doubt>,
 }
 
-/// When the delivery of a segment that was sent again says nothing of its last transmission: an earlier one may have arrived.
+/// Conditions under which the delivery of a retransmitted segment gives no information about its last transmission, because
+/// an earlier transmission may have arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Doubt {
     /// An answer sooner than this.

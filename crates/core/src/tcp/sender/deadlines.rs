@@ -5,8 +5,8 @@ use crate::tcp::detection::timer;
 use crate::units::{Duration, Time};
 
 impl Sender {
-    /// When to be woken, if no ACK comes first: a timer of the detector, the pacing of the next segment, or the SYN's
-    /// timer. Asked after all that can be sent was sent.
+    /// The next time at which the sender must be woken, if no ACK arrives first: a timer of the detector, the pacing of the next segment, or
+    /// the SYN's timer. Call it after all segments that may be sent now were sent.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         if let Phase::Opening { sent, tries, .. } = self.phase {

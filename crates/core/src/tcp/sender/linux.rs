@@ -26,7 +26,7 @@ pub(super) struct LinuxState {
     pub(super) push: Push,
     /// The greatest distance that a late segment was behind, in segments (`reordering`).
     reordering: u32,
-    /// The first unacknowledged segment when the episode began that an undo may take back (`undo_marker`).
+    /// The first unacknowledged segment at the start of the episode that an undo may revert (`undo_marker`).
     undo_from: Option<u32>,
     /// Retransmissions of the episode that no DSACK has reported; `None` before the first (`undo_retrans`).
     unreported: Option<u32>,
@@ -188,7 +188,7 @@ impl Sender {
         self.linux.as_ref().map_or(0, |linux| linux.duplicates)
     }
 
-    /// An episode begins that an undo may take back (`tcp_init_undo`); `restores` if it reduces the window.
+    /// Begins an episode that an undo may revert (`tcp_init_undo`); `restores` if it reduces the window.
     pub(super) fn begin_linux_episode(&mut self, restores: bool) {
         let (una, again) = (self.board.una(), self.board.again_in_flight());
         let linux = self.linux_mut();

@@ -71,8 +71,8 @@ impl Sender {
 }
 
 impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
-    /// Processes the next predicted ACK. Returns whether the short path holds, without a deadline of the detector before `until`. If not,
-    /// the caller must ask the sender for its segments and its deadline.
+    /// Processes the next predicted ACK. Returns whether the fast path stays valid, without a deadline of the detector before `until`. If
+    /// not, the caller must ask the sender for its segments and its deadline.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, until: Time) -> bool {
         let (sender, event) = (&mut *self.sender, &mut self.event);

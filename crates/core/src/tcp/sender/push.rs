@@ -1,5 +1,5 @@
-//! PSH marks as Linux sets them (`tcp_push`, `forced_push`): on the last segment that the application has written, and on each segment that
-//! ends more than half of the largest window since the last mark.
+//! PSH marks as Linux sets them (`tcp_push`, `forced_push`). The last segment that the application has written has one. So has each segment
+//! that ends more than half of the largest window since the last mark.
 //!
 //! Linux marks segments when they are written, and this sender when they are sent.
 

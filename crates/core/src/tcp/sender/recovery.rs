@@ -209,7 +209,7 @@ impl Sender {
         }
     }
 
-    /// The window shrinks after a congestion mark, or because the congestion control asks for it (`tcp_enter_cwr`).
+    /// Reduces the window after a congestion mark, or at the request of the congestion control (`tcp_enter_cwr`).
     pub(super) fn reduce_without_loss(&mut self, now: Time, prior_in_flight: u32) {
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);

@@ -129,7 +129,7 @@ fn rfc6298_section_5_7_the_backoff_ends_with_a_new_rtt_sample_and_not_before() {
     assert_eq!(pair.time_out(), [(0, true)]); // at 1 s, the initial timeout
     assert_eq!(pair.time_out(), [(0, true)]); // doubled: at 3 s
     assert_eq!(pair.now, ms(3000));
-    // The ACK of the retransmission says nothing of the RTT (Karn's algorithm): new data still gets four seconds.
+    // The ACK of the retransmission gives no RTT sample (Karn's algorithm): new data still has a timeout of four seconds.
     assert_eq!(pair.at(3100).deliver_as([0], true), [(1, false), (2, false)]);
     assert_eq!(pair.sender.deadline(), Some(ms(3100 + 4000)));
     // The segment of new data gives an RTT of 100 ms: 100 + 4 * 50.
@@ -378,8 +378,8 @@ fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
     }
 }
 
-/// 0 and 4 are lost, and only one of five segments above 4 arrives before the timeout. The timeout is taken back because 1 to 3
-/// were late. The threshold finds 4 when three above it are sacked, long before the timer.
+/// Segments 0 and 4 are lost, and only one of five segments above 4 arrives before the timeout. The timeout is undone because 1 to 3
+/// were late. The threshold detects the loss of 4 when three segments above it are sacked, long before the timer.
 #[test]
 fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
     let mut pair = Pair::new(json!({"f_rto": true}));

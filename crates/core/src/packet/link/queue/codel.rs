@@ -1,6 +1,6 @@
 //! Controlled delay, RFC 8289: drops packets from a queue whose delay has stayed above a target for an interval.
 //!
-//! The queue belongs to the caller, which asks for a decision about every packet that it dequeues.
+//! The queue belongs to the caller, which requests a decision about every packet that it dequeues.
 
 use super::{Build, Decision, Discipline};
 use crate::rng::Stream;

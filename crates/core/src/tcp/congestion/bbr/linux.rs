@@ -235,7 +235,6 @@ mod tests {
 
     /// A third of the packets is lost, so losses are half of the deliveries. Linux's BBR paces at the delivery rate; BBR of the draft
     /// paces at the path's rate.
-    /// path's rate.
     #[test]
     fn it_paces_at_the_rate_of_a_policer() {
         let mut bench = Bench::new(LinuxBbr::new(Parameters::default(), flow(1)), Path { loss: 1.0 / 3.0, ..PATH });

@@ -1,8 +1,8 @@
 //! Congestion controls of Linux as eBPF objects: the file that Linux loads runs here unchanged.
 //!
-//! `anabranch-bpf` reads and executes it. This folder knows TCP: `socket` says what each field of Linux's socket means here, `functions`
-//! has the functions that programs call, and `control` maps the sender's events to Linux's operations. `replay` compares with calls that
-//! were recorded in Linux.
+//! `anabranch-bpf` reads and executes it. This folder adds TCP. `socket` gives each field of Linux's socket its meaning here.
+//! `functions` has the functions that programs call. `control` maps the sender's events to Linux's operations. `replay` compares with
+//! calls that were recorded in Linux.
 
 mod control;
 mod functions;
@@ -117,7 +117,7 @@ impl ProgramSpec {
         fields.iter().any(|used| used.structure == "rate_sample" && DELIVERY_RATE.contains(&used.path.as_str()))
     }
 
-    /// Why a flow of this stack could not go on, if so.
+    /// The fault of a flow of this stack; `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         self.loaded.fault.first()
     }
@@ -148,8 +148,8 @@ fn controls(object: &Object) -> impl Iterator<Item = (usize, &Instance)> {
     object.instances().iter().enumerate().filter(|(_, instance)| instance.structure == OPERATIONS)
 }
 
-/// Describes an object as JSON. The description has its licence. For each congestion control it lists operations, used fields, called
-/// functions, features that the simulator lacks, and state that connections share in Linux but not here.
+/// Describes an object as JSON. The description has its licence. For each congestion control it lists operations, used fields and called
+/// functions. It also lists features that the simulator lacks, and state that connections share in Linux but not here.
 ///
 /// # Errors
 /// The reason why the object is not valid.
