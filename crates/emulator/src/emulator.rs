@@ -95,7 +95,8 @@ impl Emulator {
 
 /// The device of a host has the number of its node.
 impl Network for Emulator {
-    /// Packets other than IPv4 between the ends of a traffic group are counted as foreign, and dropped.
+    /// Sends a packet of a device. Packets other than IPv4 between the ends of a traffic group are counted as
+    /// foreign, and dropped.
     fn send(&mut self, now: Time, _device: NodeId, packet: &[u8], output: &mut impl Output) {
         self.advance(now, output);
         let sent = packets::read(packet).and_then(|header| self.flows.look_up(&mut self.network, &header));

@@ -194,12 +194,12 @@ impl Connection {
         self.outgoing.is_all_cut() && self.sender.is_done()
     }
 
-    /// The next segment that was sent and not yet taken here, and when.
+    /// Removes and returns the next sent segment, with its time.
     pub fn take_sent(&mut self) -> Option<(Time, Segment)> {
         self.sent.pop_front()
     }
 
-    /// The next segment that was sent and not yet taken.
+    /// The next sent segment that was not yet removed.
     pub fn peek_sent(&self) -> Option<&(Time, Segment)> {
         self.sent.front()
     }
@@ -210,7 +210,7 @@ impl Connection {
         self.pump(now);
     }
 
-    /// The application writes this number of bytes; `more` if it will write again at once.
+    /// Writes this number of bytes for the application; `more` if it will write again at once.
     pub fn write(&mut self, now: Time, bytes: u64, more: bool) {
         self.outgoing.write(bytes);
         let cork = self.cork;
@@ -219,7 +219,7 @@ impl Connection {
         self.cork = cork;
     }
 
-    /// The application has written all.
+    /// Ends the application's data: sends a FIN after it.
     pub fn finish(&mut self, now: Time) {
         self.closed_second |= self.peer_fin && !self.outgoing.is_finished();
         self.outgoing.finish();
@@ -231,7 +231,8 @@ impl Connection {
         self.phase = Phase::Gone;
     }
 
-    /// The application closes without having read all: the peer gets a RST (RFC 2525 section 2.17).
+    /// Closes the connection for an application that has not read all data: the peer gets a RST (RFC 2525 section
+    /// 2.17).
     pub fn abort(&mut self, now: Time) {
         let flags = Flags { rst: true, ack: true, ..Flags::default() };
         self.emit(now, flags, 1 + self.outgoing.cut_end(), 0, Vec::new());
@@ -244,7 +245,7 @@ impl Connection {
         arrived - self.read
     }
 
-    /// The application reads at most `most` bytes. Returns the number of bytes read.
+    /// Reads at most `most` bytes for the application. Returns the number of bytes read.
     pub fn read(&mut self, most: u64) -> u64 {
         let bytes = self.readable().min(most);
         self.read += bytes;
@@ -262,7 +263,7 @@ impl Connection {
         self.cork = cork;
     }
 
-    /// When to wake it, if nothing happens before.
+    /// The next time at which the connection must be woken, if nothing happens before.
     pub fn deadline(&self) -> Option<Time> {
         let sender = match self.phase {
             Phase::Listening | Phase::Reset | Phase::Gone => return None,
@@ -289,7 +290,7 @@ impl Connection {
         self.pump(now);
     }
 
-    /// A segment arrives.
+    /// Processes an arriving segment.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         if segment.flags.rst {
             self.phase = Phase::Reset;

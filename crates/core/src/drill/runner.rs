@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         Ok(self.report)
     }
 
-    /// When an event is due: from when to when.
+    /// Earliest and latest time of an event.
     fn due(&self, at: At) -> (Time, Time) {
         let base = if self.last.1 { self.last.0 } else { self.now };
         match at {
@@ -223,7 +223,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// The next segment that was sent, or will be until `latest`.
+    /// The next segment that was sent or will be sent by `latest`.
     fn next_sent(&mut self, latest: Time) -> Result<Option<(Time, Segment)>, Stop> {
         loop {
             let Some(connection) = &mut self.connection else { return Ok(None) };

@@ -39,12 +39,12 @@ impl Outgoing {
         Outgoing { mss, written: 0, finished: false, pieces: Vec::new(), announced: 0 }
     }
 
-    /// The application writes.
+    /// Appends bytes that the application writes.
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
 
-    /// The application has written all.
+    /// Ends the data: the application has written everything.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -89,7 +89,7 @@ impl Outgoing {
         self.announced > self.pieces.len() as u32
     }
 
-    /// The segment with this number, which is cut now if it is the first time that it is sent.
+    /// The segment with this number. It gets its boundaries when it is sent for the first time.
     pub fn piece(&mut self, segment: u32) -> Piece {
         if segment as usize == self.pieces.len() {
             let start = self.cut_end();

@@ -31,7 +31,7 @@ impl PersistTimer {
         self.since.map(|since| since + wait(rtt.rto(), self.probes, rtt.max_rto()))
     }
 
-    /// A probe was sent.
+    /// Records that a probe was sent.
     pub fn on_probe(&mut self, now: Time) {
         self.since = Some(now);
         self.probes += 1;

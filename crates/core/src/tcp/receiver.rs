@@ -190,7 +190,7 @@ impl Receiver {
         segment < self.next || self.beyond.as_ref().is_some_and(|beyond| beyond.find(segment).is_ok())
     }
 
-    /// When a delayed ACK is due.
+    /// Time at which a delayed ACK is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         self.delaying.as_ref().map(|delaying| delaying.deadline).filter(|deadline| *deadline != Time::NEVER)
@@ -218,9 +218,8 @@ impl Receiver {
         self.echoes_retransmission = false;
     }
 
-    /// The short path of [`Self::on_segment`] for the segment that follows the newest block and all that is held, without marks.
-    /// Returns whether it applied: an ACK with the blocks of [`Self::write_blocks`] is then due at once. Otherwise nothing has
-    /// changed.
+    /// Fast path of [`Self::on_segment`] for a segment without marks that follows the newest block and all held segments. Returns whether it
+    /// applied: an ACK with the blocks of [`Self::write_blocks`] is then due at once. Otherwise nothing has changed.
     #[inline(always)]
     pub fn take_next_held(&mut self, segment: u32) -> bool {
         let has_no_other_news = self.delaying.is_none() && self.sack && !self.ecn_echo;
@@ -363,7 +362,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that a retransmission sent later has overtaken is discarded and answered (RFC 7323 section 5.3).
+    /// Discards and answers a segment that a later retransmission has overtaken (RFC 7323 section 5.3).
     fn reject(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.duplicates += 1;
         if data.segment < self.next {
@@ -382,7 +381,7 @@ impl Receiver {
         }
     }
 
-    /// The delayed ACK is due.
+    /// Returns the delayed ACK, which is due.
     pub fn on_deadline(&mut self, now: Time) -> Ack {
         self.acknowledge(now)
     }
@@ -398,7 +397,7 @@ impl Receiver {
         applies
     }
 
-    /// The ACK that is due.
+    /// Returns the ACK that is due.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time) -> Ack {
         if let Some(delaying) = &mut self.delaying {

@@ -77,13 +77,13 @@ impl RttEstimate {
         self.bounds.clock
     }
 
-    /// When a timer fires that is started at `start` for the retransmission timeout.
+    /// Time at which a timer fires that is started at `start` for the retransmission timeout.
     #[inline]
     pub fn expiry(&self, start: Time) -> Time {
         self.expiry_after(start, self.rto())
     }
 
-    /// When a timer fires that is started at `start` for this wait.
+    /// Time at which a timer fires that is started at `start` for this wait.
     #[inline]
     pub fn expiry_after(&self, start: Time, wait: Duration) -> Time {
         kernel_clock::expiry(self.bounds.clock, start, wait)
@@ -208,7 +208,7 @@ impl RttEstimate {
         self.backoff
     }
 
-    /// No timeout is shorter, once there is a sample.
+    /// Lower bound of the timeout, once there is a sample.
     pub fn least_rto(&self) -> Duration {
         self.bounds.min_rto.min(self.bounds.max_rto)
     }

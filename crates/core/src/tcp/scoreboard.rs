@@ -131,7 +131,7 @@ impl Scoreboard {
         self.sacked_end.max(self.una)
     }
 
-    /// When the retransmission timer was last started (RFC 6298 section 5).
+    /// Time at which the retransmission timer was last started (RFC 6298 section 5).
     #[inline]
     pub fn timer_start(&self) -> Time {
         self.timer_start
@@ -153,7 +153,7 @@ impl Scoreboard {
         self.longest_stall = Duration::ZERO;
     }
 
-    /// When a segment was last sent, new or again.
+    /// Time at which a segment was last sent, new or again.
     #[inline]
     pub fn latest_sent(&self) -> Time {
         self.latest_sent
@@ -178,7 +178,7 @@ impl Scoreboard {
         self.at(segment).retransmitted()
     }
 
-    /// When an outstanding segment was last sent.
+    /// Time at which an outstanding segment was last sent.
     pub fn sent(&self, segment: u32) -> Time {
         self.at(segment).sent()
     }

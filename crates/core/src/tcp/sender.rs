@@ -428,7 +428,7 @@ impl Sender {
         self.board.una() == self.available
     }
 
-    /// The application writes this number of further segments.
+    /// Adds segments that the application writes.
     pub fn write(&mut self, now: Time, segments: u32) {
         if !self.is_opening()
             && self.board.outstanding() == 0
@@ -448,14 +448,14 @@ impl Sender {
         self.plan_push();
     }
 
-    /// The application closes the connection right after its last write. Linux then adds a FIN, other senders do not model it.
+    /// Closes the connection right after the application's last write. Linux then adds a FIN; other senders do not model it.
     pub fn finish(&mut self) {
         if self.options.follows == Follows::Linux {
             self.fin = Fin::Due;
         }
     }
 
-    /// The application writes no more. Segments that are not sent by now are dropped.
+    /// Ends the application's data. Segments that are not sent by now are dropped.
     pub fn close(&mut self) {
         self.available = self.available.min(self.board.next());
     }
@@ -465,7 +465,7 @@ impl Sender {
         self.board.shrink();
     }
 
-    /// The SYN-ACK arrived. It echoes the timestamp of this SYN, the first being 0, if it has a timestamp.
+    /// Processes the SYN-ACK. It echoes the timestamp of the `echoed`-th SYN, where the first is 0, if it has a timestamp.
     pub fn on_established(&mut self, now: Time, echoed: Option<u32>) {
         if let Phase::Opening { first, sent, tries } = self.phase
             && sent != Time::NEVER

@@ -32,7 +32,7 @@ impl Outcome {
         self.0.flow_table().numbers(name)[0] as u64
     }
 
-    /// When the last byte was delivered, in nanoseconds.
+    /// Delivery time of the last byte, in nanoseconds.
     fn end(&self) -> u64 {
         (self.0.flow_table().numbers("end_s")[0] * 1e9).round() as u64
     }

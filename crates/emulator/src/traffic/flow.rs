@@ -110,7 +110,7 @@ impl Flow {
         if options.paced { pace(socket) } else { Ok(()) }
     }
 
-    /// The application writes one unit more.
+    /// Writes one more unit for the application.
     pub fn write_unit(&mut self, number: u32, epoll: &Epoll) {
         match &self.sender {
             Sender::Udp(socket) => {
@@ -125,7 +125,7 @@ impl Flow {
         }
     }
 
-    /// The application writes no more.
+    /// Stops the application's writes.
     pub fn stop(&mut self, number: u32, epoll: &Epoll) {
         self.closing = true;
         if self.application.is_none() && self.plan.bytes.is_none() {
@@ -158,7 +158,7 @@ impl Flow {
         }
     }
 
-    /// The sender's socket has an event: it takes more, or the connection has ended.
+    /// Processes an event of the sender's socket: it accepts more data, or the connection has ended.
     pub fn on_sender(&mut self, number: u32, epoll: &Epoll) {
         let Sender::Tcp(stream) = &self.sender else { return };
         if let Ok(Some(error)) = stream.take_error() {
@@ -173,7 +173,7 @@ impl Flow {
         self.pump(number, epoll);
     }
 
-    /// The receiver's socket has data, or its end.
+    /// Reads data from the receiver's socket, or its end.
     pub fn on_receiver(&mut self, now: Time, block: &mut [u8]) {
         let Some(stream) = &self.receiver else { return };
         // With this flag, Linux discards the data that a read of a stream returns.

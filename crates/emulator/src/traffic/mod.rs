@@ -166,7 +166,7 @@ impl Traffic {
         &self.spec.nodes[node as usize]
     }
 
-    /// The calling thread moves into the namespace of a host.
+    /// Moves the calling thread into the namespace of a host.
     fn enter(&self, node: NodeId) -> Result<(), Errno> {
         setns(self.namespaces.get(&node).ok_or(Errno::ENOENT)?, CloneFlags::CLONE_NEWNET)
     }

@@ -91,7 +91,7 @@ impl FlowView<'_> {
         }
     }
 
-    /// Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
+    /// ECN field of a packet. Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
     fn ecn(&self, packet: &Packet) -> IpEcn {
         if !self.sizes.ecn_capable || packet.has(ACK | SYN) || self.sizes.is_behind_data(packet) {
             IpEcn::NotEct

@@ -51,10 +51,10 @@ pub struct SentPacket {
 
 /// Receives the packets that leave the network, and observes packets that enter links.
 pub trait Taker<P> {
-    /// A packet has reached its host at this time. `marked`: a queue has marked it.
+    /// Called when a packet has reached its host at this time. `marked` is set if a queue has marked the packet.
     fn deliver(&mut self, at: Time, host: NodeId, packet: P, marked: bool);
 
-    /// A packet is offered to a link that the run captures.
+    /// Called when a packet is offered to a link that the run captures.
     fn capture(&mut self, at: Time, link: LinkId, packet: &P);
 }
 
@@ -158,7 +158,7 @@ impl<P> EmulatedNetwork<P> {
         Some(flow)
     }
 
-    /// When the network has its next event; [`Time::NEVER`] if there is none before the end.
+    /// Time of the network's next event; [`Time::NEVER`] if there is none before the end.
     pub fn next_event(&self) -> Time {
         let next = self.arrivals.first().0.min(self.clock.next_network_event());
         if next > self.clock.end() { Time::NEVER } else { next }
@@ -184,7 +184,7 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A host sends a packet now: at the time of the last [`Self::run_until`].
+    /// Sends a packet from a host now: at the time of the last [`Self::run_until`].
     pub fn send(&mut self, sent: SentPacket, packet: P, taker: &mut impl Taker<P>) {
         let identity = self.flows[sent.flow as usize].identity;
         let key = identity.key(sent.flow, sent.reverse, sent.number);
@@ -231,13 +231,13 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A packet leaves the network.
+    /// Removes a packet that leaves the network.
     fn remove(&mut self, packet: Packet) -> Option<InFlight<P>> {
         self.free.push(packet.flow());
         self.in_flight[packet.flow() as usize].take()
     }
 
-    /// A link serves its queue, or its first packet arrives at its far end.
+    /// Processes a link's event: it serves its queue, or its first packet arrives at its far end.
     fn on_link(&mut self, link: LinkId, taker: &mut impl Taker<P>) {
         let now = self.clock.now();
         let state = &mut self.links[link as usize];

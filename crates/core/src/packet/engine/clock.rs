@@ -63,12 +63,12 @@ impl Clock {
         self.network_events.insert(position, (at, event));
     }
 
-    /// When the next network event happens; [`Time::NEVER`] if none will.
+    /// Time of the next network event; [`Time::NEVER`] if there is none.
     pub(in crate::packet) fn next_network_event(&self) -> Time {
         self.network_events.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// When the next network event happens that all partitions must know at once: any but that finished flows retire.
+    /// Time of the next network event that all partitions must know at once: any event except the retirement of flows.
     pub(in crate::packet) fn next_change(&self) -> Time {
         let is_change = |event: &NetworkEvent| !matches!(event, NetworkEvent::Retire);
         self.network_events.iter().find(|(_, event)| is_change(event)).map_or(Time::NEVER, |(at, _)| *at)
@@ -80,7 +80,7 @@ impl Clock {
         self.network_events.front().map(|(_, event)| event)
     }
 
-    /// The next network event happens now.
+    /// Removes and returns the next network event, which happens now.
     pub(in crate::packet) fn take_network_event(&mut self) -> Option<NetworkEvent> {
         self.network_events.pop_front().map(|(_, event)| event)
     }

@@ -50,25 +50,25 @@ pub trait EventLoop: Sized {
     /// Processes at least this number of events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
 
-    /// A packet is offered to the queue of a link now.
+    /// Offers a packet to the queue of a link now.
     fn offer(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures);
 
-    /// A timer of a flow is due then, or later than it already was.
+    /// Sets the deadline of a flow's timer, or moves it to a later time.
     fn arm(&mut self, flow: u32, timer: u32, deadline: Time);
 
-    /// A timer comes up then, or never; when it does, its owner says when it is really due.
+    /// Time at which a timer's entry comes up, or never. Its owner then computes the real deadline.
     fn armed(&self, flow: u32, timer: u32) -> Time;
 
-    /// A network event is scheduled.
+    /// Called when a network event is scheduled.
     fn on_scheduled(&mut self, at: Time);
 
-    /// A link has lost all that it held.
+    /// Called when a link has failed and lost all its packets.
     fn on_failed(&mut self, now: Time, link: LinkId);
 
-    /// A flow is done, and its connection stays until then, at the node of its receiver, too.
+    /// Called when a flow is done. Its connection stays until `at`, also at the node of its receiver.
     fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
 
-    /// The routes have changed.
+    /// Called when the routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
 
@@ -189,7 +189,7 @@ impl<L: EventLoop> Engine<L> {
         event_loop.offer(clock.now(), next, packet, network, &mut observers.captures);
     }
 
-    /// A packet has reached its host.
+    /// Delivers a packet that has reached its host.
     #[inline(always)]
     pub(in crate::packet) fn deliver(&mut self, packet: Packet) {
         let (hosts, mut context) = self.hosts();
@@ -206,7 +206,7 @@ impl<L: EventLoop> Engine<L> {
         hosts.start(flow, &mut context);
     }
 
-    /// The next network event happens now.
+    /// Processes the next network event, which happens now.
     pub(in crate::packet) fn on_network_event(&mut self) {
         let Some(event) = self.clock.take_network_event() else { return };
         let Engine { spec, clock, network, hosts, observers, event_loop } = self;
@@ -251,7 +251,7 @@ impl<L: EventLoop> Engine<L> {
         self.observers.route_log.update(self.clock.now(), self.network.forwarding());
     }
 
-    /// The controller of a routing measures its links, and computes its routes when that is due.
+    /// Measures the links of a routing, and recomputes its routes when that is due.
     fn follow_link_state(&mut self, routing: usize) {
         let now = self.clock.now();
         let Some(measurement) = self.network.measure(now, routing) else { return };

@@ -197,7 +197,7 @@ impl Network {
         self.links[link as usize].first_packet(&self.fifos).copied()
     }
 
-    /// The first packet of any link arrives at its far end; `None` if the wire has lost it.
+    /// Processes the arrival of a link's first packet at the far end; `None` if the wire has lost it.
     #[inline(always)]
     pub(in crate::packet) fn arrive(&mut self, link: LinkId) -> Option<Packet> {
         let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);
@@ -221,19 +221,19 @@ impl Network {
         self.packet_hops += u64::from(self.links[link as usize].return_fifo(fifo));
     }
 
-    /// A packet has crossed a simple link and arrives nowhere: the wire has lost it.
+    /// Counts a packet that has crossed a simple link and that the wire has lost.
     #[cold]
     pub(in crate::packet) fn lose(&mut self, link: LinkId, packet: Packet) {
         self.links[link as usize].count_loss();
         self.discard(packet);
     }
 
-    /// Packets that the merge has found lost on the wire of a simple link.
+    /// Counts a packet that the merge has found lost on the wire of a simple link.
     pub(in crate::packet) fn count_loss(&mut self, link: LinkId) {
         self.links[link as usize].count_loss();
     }
 
-    /// A queue that decides at its service (CoDel) serves the packet that is due, and may drop others.
+    /// Serves a queue that decides when it dequeues (CoDel): transmits the packet that is due, and may drop others.
     pub(in crate::packet) fn serve(&mut self, link: LinkId, mut on_drop: impl FnMut(Packet)) {
         let state = &mut self.links[link as usize];
         state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
@@ -322,14 +322,14 @@ impl Network {
 
 /// Changes of the network.
 impl Network {
-    /// A link goes down, and all its packets are lost.
+    /// Takes a link down. All its packets are lost.
     pub(in crate::packet) fn fail(&mut self, now: Time, link: LinkId) {
         let gone = self.links[link as usize].fail(now, &self.sizes, &mut self.fifos);
         gone.into_iter().for_each(|packet| self.discard(packet));
         self.forwarding.set_up(link, false);
     }
 
-    /// A link comes back, empty.
+    /// Brings a link up again, empty.
     pub(in crate::packet) fn repair(&mut self, now: Time, link: LinkId) {
         self.links[link as usize].repair(now);
         self.forwarding.set_up(link, true);
@@ -345,8 +345,8 @@ impl Network {
         self.forwarding.reroute(routing);
     }
 
-    /// The controller of a routing that measures its links takes a sample, if one is due. Returns when it is due next, whether it computes
-    /// its routes now, and its estimates after a sample; `None` if the routing measures nothing.
+    /// Takes a sample for a routing that measures its links, if one is due. Returns the time of the next sample, whether routes are computed
+    /// now, and the estimates after a sample. `None` if the routing does not measure its links.
     pub(in crate::packet) fn measure(&mut self, now: Time, routing: usize) -> Option<Measurement<'_>> {
         let Network { links, forwarding, .. } = self;
         let controller = forwarding.controller(routing)?;
@@ -370,7 +370,7 @@ pub(in crate::packet) struct Measurement<'network> {
 
 /// The boundary between partitions.
 impl Network {
-    /// The queue of a link is in another partition.
+    /// Keeps only the wire of a link, because its queue is in another partition.
     pub(in crate::packet) fn become_wire(&mut self, link: LinkId) {
         self.links[link as usize].become_wire();
     }
@@ -380,7 +380,7 @@ impl Network {
         self.links[link as usize].set_epoch_length(by);
     }
 
-    /// A packet whose queue is in another partition is on the wire of a link.
+    /// Puts a packet on the wire of a link whose queue is in another partition.
     pub(in crate::packet) fn put_on_wire(&mut self, link: LinkId, packet: Packet) {
         self.links[link as usize].put_on_wire(packet, &mut self.fifos);
     }

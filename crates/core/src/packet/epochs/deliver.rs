@@ -131,7 +131,7 @@ impl Burst<'_> {
         self.fifo
     }
 
-    /// A receiver processes data, and acknowledges every segment at once.
+    /// Processes data at a receiver that acknowledges every segment at once.
     #[inline(always)]
     fn deliver_to_receiver(
         &mut self,
@@ -177,7 +177,7 @@ impl Burst<'_> {
         }
     }
 
-    /// A sender processes ACKs, and sends the segments that each allows.
+    /// Processes ACKs at a sender, and sends the segments that each ACK allows.
     #[inline(always)]
     fn deliver_to_sender(
         &mut self,
@@ -261,7 +261,7 @@ impl Burst<'_> {
 }
 
 impl Engine<EpochLoop> {
-    /// A packet from this FIFO has reached its host: processes it and the packets behind it that continue its burst.
+    /// Processes a packet from this FIFO that has reached its host, and the packets behind it that continue its burst.
     #[inline(always)]
     pub(in crate::packet) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
         self.advance_to_arrival(link, packet.arrival());

@@ -225,7 +225,7 @@ impl EpochLoop {
         self.nodes[node as usize].is_here
     }
 
-    /// Only these nodes belong to this partition.
+    /// Restricts this partition to these nodes.
     pub(in crate::packet) fn restrict_to(&mut self, is_here: impl Fn(NodeId) -> bool) {
         self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
     }
@@ -236,7 +236,7 @@ impl EpochLoop {
         Key::new(self.begin, at, rank)
     }
 
-    /// A packet enters the queue of a link now.
+    /// Puts a packet into the queue of a link now.
     #[inline(always)]
     fn enter(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
         let offer = if network.link(link).is_uninstrumented() {
@@ -275,7 +275,7 @@ impl EpochLoop {
         self.due_timers.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
-    /// Phase 1 is over.
+    /// Ends phase 1.
     #[inline(always)]
     pub(in crate::packet) fn forget_inputs(&mut self, links: &[Link]) {
         for link in &self.due {
@@ -293,7 +293,7 @@ impl EpochLoop {
         }
     }
 
-    /// A node has an event in phase 2.
+    /// Adds an event of a node to phase 2.
     #[inline(always)]
     pub(in crate::packet) fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
@@ -304,7 +304,7 @@ impl EpochLoop {
         inbox.put(key, packet);
     }
 
-    /// A flow starts or a timer is due at a node.
+    /// Adds the start of a flow or a due timer at a node.
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut no_packet = Packet::new(0, 0, 0, 0);
         no_packet.set_arrival(at);
@@ -357,12 +357,12 @@ impl Engine<EpochLoop> {
         self.event_loop.processed_until = instant;
     }
 
-    /// All events before this instant are processed.
+    /// The instant before which all events are processed.
     pub(in crate::packet) fn processed_until(&self) -> Time {
         self.event_loop.processed_until
     }
 
-    /// There is no event before this instant.
+    /// Skips to this instant, because no event comes before it.
     pub(in crate::packet) fn skip_to(&mut self, instant: Time) {
         self.event_loop.processed_until = instant;
     }
@@ -405,7 +405,7 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// A timer is due in this epoch: it is fired among the packets of a link, or in phase 2.
+    /// Assigns a timer that is due in this epoch: it is fired between the packets of a link, or in phase 2.
     fn assign_timer(&mut self, at: Time, timer: u32) {
         let identity = self.hosts.identity(timer / TIMERS_PER_FLOW);
         let (node, way) = match timer % TIMERS_PER_FLOW {
@@ -454,7 +454,7 @@ impl Engine<EpochLoop> {
         self.event_loop.timers_of_link[link as usize] = timers;
     }
 
-    /// A packet arrives over a link now: fires the timers that are due before it.
+    /// Advances to a packet that arrives over a link now: fires the timers that are due before it.
     #[inline(always)]
     pub(in crate::packet) fn advance_to_arrival(&mut self, link: LinkId, now: Time) {
         if !self.event_loop.due_timers.is_empty() {

@@ -77,7 +77,7 @@ impl LoserTree {
         &mut self.fifos[leaf]
     }
 
-    /// The FIFO at this leaf, which had the least key, has this key now.
+    /// Sets the new key of the FIFO at this leaf, which had the least key.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, mut key: Key) {
         let mut node = (self.losers.len() + leaf) / 2;

@@ -63,7 +63,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
 }
 
 impl Engine<EpochLoop> {
-    /// Packets enter the queue of a simple link: the items of its inbox, and those in the FIFOs of its inputs.
+    /// Puts packets into the queue of a simple link: the items of its inbox, and the packets in the FIFOs of its inputs.
     #[inline(always)]
     pub(in crate::packet) fn process_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
         if inputs.is_empty() && self.network.link(link).is_uninstrumented() {

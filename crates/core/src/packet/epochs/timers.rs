@@ -30,7 +30,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// No timer of these owners is armed.
+    /// Timers of these owners, none of which is armed.
     pub fn new(owners: usize, kinds: u32) -> Timers {
         Timers {
             near: BinaryHeap::new(),
@@ -47,7 +47,7 @@ impl Timers {
         owner * self.scheduled.len() as u32 + kind
     }
 
-    /// The timer is due at `deadline`; `false` if it has an earlier entry already.
+    /// Arms a timer for `deadline`; returns `false` if it already has an earlier entry.
     #[inline]
     pub fn arm(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
         let is_earlier = self.schedule(owner, kind, deadline);

@@ -68,7 +68,7 @@ impl Writer {
         Writer { application, due }
     }
 
-    /// When it writes next; `None` if it has stopped.
+    /// Time of its next write; `None` if it has stopped.
     pub fn next(&self) -> Option<Time> {
         self.due.map(|(at, _)| at)
     }

@@ -44,7 +44,7 @@ impl Fifo {
         self.len == 0
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] if the FIFO is empty.
+    /// Arrival of the first packet; [`Time::NEVER`] if the FIFO is empty.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
         self.first_arrival

@@ -176,12 +176,12 @@ impl Link {
         self.varying.is_some()
     }
 
-    /// No packet is on the wire for less time.
+    /// Least time of a packet on the wire.
     pub fn least_delay(&self) -> Duration {
         self.delay
     }
 
-    /// No packet of this size needs less time from its queue to the far end.
+    /// Least time that a packet of this size needs from its queue to the far end.
     pub fn least_crossing(&self, bytes: u64) -> Duration {
         let rate = self.rate;
         self.delay
@@ -214,7 +214,7 @@ impl Link {
         self.loses
     }
 
-    /// When the link has its next event; [`Time::NEVER`] if it has none.
+    /// Time of the link's next event; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
         let arrival = self.next_arrival();
@@ -243,7 +243,7 @@ impl Link {
         self.classify();
     }
 
-    /// Packets may be taken out up to `epoch` before they arrive. Beyond the delay, one that has been taken out may not have departed.
+    /// Allows packets to be removed up to `epoch` before they arrive. If this exceeds the delay, a removed packet may not have departed.
     pub fn set_epoch_length(&mut self, epoch: Duration) {
         self.delivers_early = epoch > self.delay;
         self.classify();
@@ -266,7 +266,7 @@ impl Link {
         self.classify();
     }
 
-    /// The link goes down. Returns its packets, waiting or on the wire, which are lost.
+    /// Takes the link down. Returns its packets, waiting or on the wire, which are lost.
     pub fn fail(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore) -> Vec<Packet> {
         self.up = false;
         self.classify();
@@ -294,7 +294,7 @@ impl Link {
         lost
     }
 
-    /// The link comes up again, empty.
+    /// Brings the link up again, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
         self.classify();

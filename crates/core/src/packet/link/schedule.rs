@@ -177,7 +177,7 @@ impl Capacity {
         }
     }
 
-    /// When the transmitter begins the work after this.
+    /// Time at which the transmitter begins the work after `work`.
     pub fn begins(&self, work: u128) -> Time {
         match self {
             // Any rate does more than a unit of work in a picosecond.

@@ -73,12 +73,12 @@ impl Varying {
         })
     }
 
-    /// No packet is on the wire for less time.
+    /// Least time of a packet on the wire.
     pub fn least_delay(&self) -> Duration {
         Duration(self.delay.least())
     }
 
-    /// No packet is on the wire for more time.
+    /// Greatest time of a packet on the wire.
     pub fn longest_delay(&self) -> Duration {
         Duration(self.delay.greatest()) + self.jitter.as_ref().map_or(Duration::ZERO, Jitter::longest)
     }
@@ -131,14 +131,14 @@ impl Varying {
         self.overtaken
     }
 
-    /// The transmitter is idle until now.
+    /// Records that the transmitter was idle until now.
     fn be_idle(&mut self, now: Time) {
         let before = self.capacity.work_before(now);
         self.unused += before.saturating_sub(self.at);
         self.at = self.at.max(before);
     }
 
-    /// All packets are gone.
+    /// Removes all packets.
     pub fn fail(&mut self, now: Time) {
         self.at = self.at.min(self.capacity.work_by(now));
         self.departures.clear();
@@ -151,7 +151,7 @@ impl Varying {
         self.next_service
     }
 
-    /// When the transmitter begins a packet that comes now.
+    /// Time at which the transmitter begins a packet that arrives now.
     pub fn begins_at(&mut self, now: Time) -> Time {
         self.be_idle(now);
         self.capacity.begins(self.at)

@@ -117,12 +117,12 @@ impl Trace {
         }
     }
 
-    /// A packet leaves the far end of a link.
+    /// Records that a packet leaves the far end of a link.
     pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.end_of(now, link, packet, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
     }
 
-    /// The queue of a link drops a packet at its service.
+    /// Records that the queue of a link drops a packet when it dequeues.
     pub fn drop_at_service(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.end_of(now, link, packet, Fate::Dropped);
     }

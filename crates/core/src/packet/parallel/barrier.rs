@@ -102,7 +102,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// A partition goes through rounds with the others, until there were enough packet-hops; `false` at the end of the run.
+    /// Goes through rounds with the other partitions, until there were enough packet-hops. Returns `false` at the end of the run.
     pub fn run(&self, engine: &mut Engine<EpochLoop>, partition: usize) -> bool {
         let _alarm = Alarm(self);
         loop {
@@ -148,8 +148,8 @@ impl<'a> Barrier<'a> {
         true
     }
 
-    /// All partitions have sent. This one reads its mail, and processes the next round; if nothing happens in it, it skips to the round of the next
-    /// event. `false`, and no further, if there were enough packet-hops.
+    /// Called when all partitions have sent. Reads this partition's mailboxes, and processes the next round. If the round has no event, it skips to
+    /// the round of the next event. Returns `false`, and does nothing, if there were enough packet-hops.
     fn process_round(&self, engine: &mut Engine<EpochLoop>, partition: usize, exchange: &Exchange) -> bool {
         for sender in (0..self.partitioning.count).filter(|sender| *sender != partition) {
             engine.read_mail(&mut exchange.mailbox(partition, sender));

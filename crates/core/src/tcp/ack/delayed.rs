@@ -28,7 +28,7 @@ impl Waiting {
         Waiting { parameters, segments: 0, deadline: Time::ZERO }
     }
 
-    /// One more segment waits, or is the one that all were waiting for.
+    /// Adds one more segment that waits, or that makes the ACK due.
     #[inline]
     pub fn add(&mut self, now: Time) -> When {
         if self.segments == 0 {

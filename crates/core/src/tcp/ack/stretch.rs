@@ -39,7 +39,7 @@ impl Stretch {
         Stretch { parameters, waiting: 0, due: Time::NEVER, next: Time::ZERO }
     }
 
-    /// When the ACK is due that answers one segment more.
+    /// Time at which the ACK is due that acknowledges one more segment.
     fn add(&mut self, arrival: &Arrival) -> Time {
         let Parameters { segments, timer, out_of_order, .. } = self.parameters;
         self.waiting += 1;

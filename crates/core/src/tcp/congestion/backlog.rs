@@ -49,7 +49,7 @@ impl Rounds {
         ended
     }
 
-    /// The present round says nothing: the window changed in it.
+    /// Discards the present round, because the window changed in it.
     pub fn discard(&mut self) {
         self.whole = false;
     }

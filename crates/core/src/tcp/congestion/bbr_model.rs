@@ -229,7 +229,7 @@ pub struct HeldDown {
 }
 
 impl HeldDown {
-    /// Sending is limited now, with these numbers of segments delivered and in flight.
+    /// Records that sending is limited now, with these numbers of segments delivered and in flight.
     pub fn mark(&mut self, total_delivered: u64, in_flight: u32) {
         if self.last.is_none_or(|last| total_delivered > last) {
             self.first = total_delivered;

@@ -200,7 +200,7 @@ impl ByGradient {
         }
     }
 
-    /// A round trip begins with the last ACK.
+    /// Begins a round trip with the last ACK.
     fn begin_round(&mut self) {
         (self.before, self.now) = (self.now, Extremes::default());
         (self.length, self.passed) = (self.outstanding, 0);

@@ -31,7 +31,7 @@ pub fn diff(cwnd: u32, round: RoundTrip) -> u32 {
     (u64::from(cwnd) * (round.least - round.base) / round.base) as u32
 }
 
-/// The window that sends as fast, without a queue.
+/// The window with the same rate, but without a queue.
 pub fn target(cwnd: u32, round: RoundTrip) -> u32 {
     (u64::from(cwnd) * round.base / round.least) as u32
 }

@@ -55,7 +55,7 @@ pub struct FasterRecovery {
 }
 
 impl FasterRecovery {
-    /// Segments for which an ACK counts that passes `cumulative`.
+    /// Number of segments that an ACK passing `cumulative` segments counts for.
     fn count(&mut self, cumulative: u32) -> u32 {
         match cumulative {
             0 => {

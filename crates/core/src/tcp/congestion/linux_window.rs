@@ -1,4 +1,4 @@
-//! The window that Linux's controls share: whole segments, credit towards the next segment, and a restart after
+//! The window of a Linux control: whole segments, credit towards the next segment, and a restart after
 //! idling.
 
 use crate::tcp::rtt::RttEstimate;

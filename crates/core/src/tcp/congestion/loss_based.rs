@@ -43,7 +43,7 @@ pub trait IncreaseDecrease: Send + Sync {
     /// one without an acknowledgement in between.
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64;
 
-    /// The last decrease was spurious: forget it.
+    /// Forgets the last decrease, which was spurious.
     fn undo(&mut self) {}
 }
 

@@ -67,25 +67,26 @@ pub mod westwood;
 /// The calls for one ACK have this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`. The event of `on_ack`
 /// already counts the losses that the ACK revealed.
 pub trait CongestionControl: Send + Sync {
-    /// An ACK arrived. Called for every ACK that delivers something or ends a round.
+    /// Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
 
-    /// The window is to shrink: afterwards `cwnd` is the window to reach.
+    /// Called when the window must shrink. Afterwards `cwnd` is the window to reach.
     fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate);
 
-    /// The last reduction was spurious: back to the window before it.
+    /// Restores the window before the last reduction, which was spurious.
     fn undo(&mut self) {}
 
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
-    /// A loss comes within the reduction after a congestion mark: from now on it is loss recovery. Only from a sender that follows Linux.
+    /// Called when a loss happens within the reduction after a congestion mark. From then on, the episode is loss recovery. Only from a
+    /// sender that follows Linux.
     fn on_loss_in_reduction(&mut self) {}
 
     /// Recovery ended because nothing was lost, and the window stays reduced, for a mark. Only from a sender that follows Linux.
     fn on_reopened(&mut self) {}
 
-    /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
+    /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _rtt: &RttEstimate) {}
 
     /// Restart after idling: nothing is in flight, the last segment was sent `idle` ago, and the sender is about to send. Its window
@@ -141,7 +142,7 @@ pub trait CongestionControl: Send + Sync {
     /// The connection before the next event; only if it [observes it](Self::observes_connection).
     fn on_connection(&mut self, _connection: &Connection<'_>) {}
 
-    /// Segments that a sender that follows Linux sends at one instant at least, when it paces (`min_tso_segs`).
+    /// Least number of segments that a sender following Linux sends at one instant when it paces (`min_tso_segs`).
     fn min_quantum(&mut self, _now: Time) -> u32 {
         LINUX_MIN_QUANTUM
     }

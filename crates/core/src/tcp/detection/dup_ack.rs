@@ -39,13 +39,13 @@ pub trait Threshold: Send + Sync {
     /// The threshold now, at least 1.
     fn get(&self, board: &Scoreboard) -> u32;
 
-    /// An ACK arrived, delivered this, and is on the scoreboard.
+    /// Called when an ACK has arrived. Its delivered segments are on the scoreboard.
     fn on_ack(&mut self, _ack: &AckEvent, _delivered: &Delivered, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// A DSACK reported the retransmission of this segment as spurious.
     fn on_spurious(&mut self, _segment: u32, _board: &Scoreboard) {}
 
-    /// The retransmission timer expired; nothing is marked yet.
+    /// Called when the retransmission timer has expired and nothing is marked yet.
     fn on_timeout(&mut self, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// [`Verdict::withheld`] after an ACK that made no loss.
@@ -53,7 +53,7 @@ pub trait Threshold: Send + Sync {
         0
     }
 
-    /// When the threshold may fall though no ACK comes.
+    /// Time at which the threshold may fall without an ACK.
     fn waits_until(&self) -> Option<Time> {
         None
     }

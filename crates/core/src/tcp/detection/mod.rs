@@ -77,13 +77,13 @@ impl Verdict {
 
 /// A loss detector. It reads the scoreboard and marks losses on it, and nothing else.
 pub trait LossDetector: Send + Sync {
-    /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
+    /// Called when an ACK has arrived. Its delivered segments are on the scoreboard, and the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
     /// The deadline if no ACK arrives first. The sender reads it after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
-    /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
+    /// Called at the deadline. After a [`Signal::Timeout`], the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
     /// The receiver reported a duplicate of this segment (DSACK): its retransmission was spurious. Called when its ACK is on the
@@ -93,10 +93,10 @@ pub trait LossDetector: Send + Sync {
     /// An undo unmarks: segments that were marked as lost, and not sent again, count as in flight.
     fn on_unmarked(&mut self, _board: &Scoreboard) {}
 
-    /// An echoed timestamp says that a segment was late that had been sent again; only from a sender that follows Linux.
+    /// Called when an echoed timestamp shows that a retransmitted segment was late; only from a sender that follows Linux.
     fn on_reordering(&mut self) {}
 
-    /// An episode of recovery ends; only from a sender that follows Linux.
+    /// Called when an episode of recovery ends; only from a sender that follows Linux.
     fn on_episode_end(&mut self, _end: EpisodeEnd) {}
 
     /// Whether it reads the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]), which the

@@ -47,12 +47,12 @@ pub fn probe_timeout(srtt: Duration, flight: u32, max_ack_delay: Duration) -> Du
     srtt * 2 + if flight == 1 { max_ack_delay } else { Duration::ZERO }
 }
 
-/// No probe, and no expiry of the retransmission timer, comes sooner after either was started, once there is an RTT sample.
+/// Least time until a probe, or an expiry of the retransmission timer, after either was started, once there is an RTT sample.
 fn least_timeout(srtt: Duration, rtt: &RttEstimate) -> Duration {
     probe_timeout(srtt, 0, Duration::ZERO).min(rtt.least_rto())
 }
 
-/// So none comes before this instant.
+/// Earliest instant of a probe or an expiry.
 fn earliest_deadline(board: &Scoreboard, rtt: &RttEstimate) -> Time {
     board.timer_start() + least_timeout(rtt.smoothed().unwrap_or(Duration::ZERO), rtt)
 }
@@ -406,7 +406,8 @@ impl LossDetector for RackTlp {
 }
 
 impl DetectorShortcuts for RackTlp {
-    /// All segments in flight were sent in order. If the passed segment was sent last of all delivered ones, none was overtaken.
+    /// Fast path: all segments in flight were sent in order. If the passed segment was sent last of all delivered ones, none was
+    /// overtaken.
     fn on_predicted_ack(
         &mut self,
         now: Time,

@@ -141,7 +141,7 @@ impl Threshold for Policy {
         (self.window, self.reported) = (None, 0);
     }
 
-    /// One more window goes out, and no more.
+    /// Number of withheld segments, so that one more window is sent, and no more.
     fn withheld(&self) -> u32 {
         self.window.map_or(0, |window| self.reported.saturating_sub(window))
     }

@@ -283,7 +283,7 @@ impl<F: Fn(u32, u32) -> Option<Duration>> Network<F> {
         self.taken = driver.sent.len();
     }
 
-    /// The next ACK or deadline, if it comes by then. Whether there was one.
+    /// Processes the next ACK or deadline, if it comes by `until`. Returns whether there was one.
     fn step(&mut self, driver: &mut Driver, until: Time) -> bool {
         let deadline = driver.deadline().filter(|deadline| *deadline <= until);
         let arrival = self.arrivals.first_key_value().map(|(key, segment)| (*key, *segment));

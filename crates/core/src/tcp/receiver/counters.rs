@@ -68,8 +68,8 @@ impl Counters {
         self.arrivals - self.duplicates - next
     }
 
-    /// This number of segments is held beyond a hole. It suffices to count them before a hole fills: until then they only grow in
-    /// number.
+    /// Records the number of segments held beyond a hole. It suffices to call it before a hole fills, because until then the
+    /// number only grows.
     pub(super) fn count_held(&mut self, held: u32) {
         let seldom = self.seldom.get_or_insert_default();
         seldom.reassembly_max = seldom.reassembly_max.max(held);
@@ -82,12 +82,12 @@ impl Counters {
         }
     }
 
-    /// A segment came with a mark.
+    /// Counts a segment that arrived with a mark.
     pub(super) fn count_mark(&mut self) {
         self.seldom.get_or_insert_default().marked += 1;
     }
 
-    /// A segment came; `above` is the first block held above it.
+    /// Counts the reordering of an arriving segment; `above` is the first block held above it.
     #[inline]
     pub(super) fn count_reordering(&mut self, data: &DataSegment, above: Option<&Held>) {
         if let Some(above) = above

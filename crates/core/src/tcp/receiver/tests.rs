@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// A segment arrives as a transmission with this number. All before `oldest` are too old after it.
+/// Delivers a segment as a transmission with this number. After it, all transmissions before `oldest` are too old.
 fn arrive(receiver: &mut Receiver, segment: u32, number: u32, oldest: u32) -> Ack {
     let timestamp = Some(Timestamp { number, oldest, echo: 0 });
     let data = DataSegment {

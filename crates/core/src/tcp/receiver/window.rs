@@ -104,7 +104,7 @@ impl ReceiveWindow {
         self.edge
     }
 
-    /// A segment has arrived. Returns whether the window grows.
+    /// Processes an arrived segment. Returns whether the window grows.
     pub(super) fn on_segment(&mut self, now: Time, echo: u32, news: News) -> bool {
         self.measure_round_trip(now, echo);
         (self.arrived, self.unread) = (now, 0);
@@ -134,7 +134,7 @@ impl ReceiveWindow {
         self.rtt = Some(self.rtt.filter(|rtt| *rtt <= sample).map_or(sample, |rtt| rtt + (sample - rtt) / 8));
     }
 
-    /// The SYN-ACK is sent. No ACK answers it here, but the first segment of data.
+    /// Records that the SYN-ACK is sent. Here, the first segment of data answers it instead of an ACK.
     pub(super) fn open(&mut self, now: Time) {
         self.opened = Some(now);
     }
@@ -165,7 +165,7 @@ impl ReceiveWindow {
         (self.open.min(self.free(held)) / self.mss) as u32
     }
 
-    /// The application has read up to `next` (`tcp_rcv_space_adjust`).
+    /// Records that the application has read up to `next` (`tcp_rcv_space_adjust`).
     fn read(&mut self, now: Time, next: u32) {
         let since = *self.since.get_or_insert(now);
         if self.rtt.is_none_or(|rtt| now - since < rtt) {

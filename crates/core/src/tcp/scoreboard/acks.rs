@@ -47,8 +47,8 @@ impl Scoreboard {
         self.lost == 0 && self.repair.is_none() && self.duplicates == 0
     }
 
-    /// A predicted ACK passes the first segment, while the record [has only originals](Self::has_only_originals). Returns when it
-    /// was sent.
+    /// Passes the first segment for a predicted ACK, while the record [has only originals](Self::has_only_originals). Returns its
+    /// sending time.
     #[inline(always)]
     pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
         let segment = self.segments.pop_front()?;

@@ -137,8 +137,8 @@ impl Scoreboard {
         })
     }
 
-    /// When the first outstanding segment was sent, if it is in flight and nothing outstanding was sent again. Then it is the
-    /// oldest in flight.
+    /// Sending time of the first outstanding segment, if it is in flight and no outstanding segment was retransmitted. Then
+    /// it is the oldest in flight.
     #[inline(always)]
     pub fn first_in_order(&self) -> Option<Time> {
         self.segments

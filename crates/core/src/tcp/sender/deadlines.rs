@@ -22,7 +22,8 @@ impl Sender {
         }
     }
 
-    /// When the timer of a SYN expires that was sent at `sent` for the `tries`-th time. The greatest timeout bounds it too (RFC 6298 (2.5)).
+    /// Time at which the timer of a SYN expires that was sent at `sent` for the `tries`-th time. The greatest timeout also bounds it (RFC
+    /// 6298 (2.5)).
     fn syn_expiry(&self, sent: Time, tries: u32) -> Time {
         let wait = Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto());
         self.rtt.expiry_after(sent, wait)
@@ -42,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// The deadline came.
+    /// Processes the deadline.
     pub fn on_deadline(&mut self, now: Time) {
         if let Phase::Opening { first, sent, tries } = self.phase {
             if self.deadline().is_some_and(|deadline| deadline <= now) {

@@ -130,7 +130,7 @@ impl Sender {
         self.options.recovers_as_linux && self.phase == Phase::Open && self.lost_out() > 0
     }
 
-    /// The detector has marked a retransmission as lost, or a timer has marked anything.
+    /// Records that the detector has marked a retransmission as lost, or that a timer has marked any segment.
     pub(super) fn note_lost_again(&mut self) {
         self.linux_mut().loses_again = true;
     }
@@ -140,7 +140,7 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.loses_again)
     }
 
-    /// `segment` arrived late, and those before `end` had arrived (`tcp_check_sack_reordering`).
+    /// Records that `segment` arrived late, after segments up to `end` (`tcp_check_sack_reordering`).
     fn note_reordering(&mut self, segment: u32, end: u32) {
         let linux = self.linux_mut();
         if end > segment && end - segment > linux.reordering {
@@ -197,7 +197,7 @@ impl Sender {
         linux.restores = restores;
     }
 
-    /// A segment is sent again (`tcp_retransmit_skb`).
+    /// Records that a segment is retransmitted (`tcp_retransmit_skb`).
     pub(super) fn note_linux_retransmission(&mut self, now: Time) {
         let linux = self.linux_mut();
         if linux.unreported.is_none() {
@@ -206,7 +206,7 @@ impl Sender {
         linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
     }
 
-    /// The retransmission timer expired while much had arrived out of order: the reordering is less than was thought
+    /// Lowers the estimate of reordering, because the retransmission timer expired while many segments had arrived out of order
     /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self) {
         if self.phase == Phase::Open && self.board.sacked() >= REORDERING.0 {
@@ -248,7 +248,7 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// The episode ends: everything sent before it is acknowledged (`tcp_try_undo_recovery`).
+    /// Ends the episode: all segments sent before it are acknowledged (`tcp_try_undo_recovery`).
     fn end_linux_episode(&mut self, ack: &Ack, until: u32) {
         if self.all_were_duplicates() || self.original_came(ack) {
             self.undo_as_linux(EpisodeEnd::Spurious, false);

@@ -22,7 +22,7 @@ impl Sender {
         self.set_window_edge(edge);
     }
 
-    /// A new segment is sent. Returns whether PSH marks it.
+    /// Records that a new segment is sent. Returns whether PSH marks it.
     #[inline(always)]
     pub(super) fn is_pushed(&mut self, segment: u32) -> bool {
         let is_pushed = segment >= self.next_push;
@@ -33,7 +33,7 @@ impl Sender {
         is_pushed
     }
 
-    /// The application has written, the receiver has announced a window, or a segment was marked.
+    /// Plans the next mark after a write, an announced window, or a marked segment.
     #[inline(never)]
     pub(super) fn plan_push(&mut self) {
         if self.options.follows == Follows::Linux {

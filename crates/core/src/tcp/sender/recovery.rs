@@ -42,7 +42,8 @@ impl Sender {
         }
     }
 
-    /// A probe has repaired a loss (RFC 8985 section 7.4.2): there is nothing to recover (`tcp_process_tlp_ack`).
+    /// Reduces the window once after a probe has repaired a loss (RFC 8985 section 7.4.2). There is nothing to recover
+    /// (`tcp_process_tlp_ack`).
     fn reduce_once(&mut self, now: Time, prior_in_flight: u32) {
         self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };

@@ -16,7 +16,8 @@ impl Sender {
         self.board.next() == self.closing
     }
 
-    /// The segment with the FIN may be sent beyond `by_window` new ones that the window allows, if all before it were. Returns 0 or 1.
+    /// Number of segments, 0 or 1, that may exceed the `by_window` new segments that the window allows. Only the segment with the FIN
+    /// may, if all before it are sent.
     #[inline(always)]
     pub(super) fn beyond_window(&self, by_window: u32) -> u32 {
         u32::from(self.board.next() + by_window == self.closing)
@@ -225,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// The application, or the receiver's window, was the limit when the sender stopped sending.
+    /// Records that the application, or the receiver's window, was the limit when the sender stopped sending.
     pub(super) fn stop_unfilled(&mut self) {
         if self.options.follows != Follows::Linux {
             self.limit = Limit::Other;

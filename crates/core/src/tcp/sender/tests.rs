@@ -88,7 +88,7 @@ impl Pair {
         self.receiver.on_segment(self.now, &data).expect("acknowledged at once")
     }
 
-    /// These segments arrive, and each one's ACK at once. Returns the segments sent then.
+    /// Delivers these segments, and the ACK of each at once. Returns the segments sent then.
     fn deliver(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<(u32, bool)> {
         self.deliver_as(segments, false)
     }
@@ -103,7 +103,7 @@ impl Pair {
         sent
     }
 
-    /// These segments arrive, and only the last one's ACK; all that may be sent then is sent.
+    /// Delivers these segments, and only the ACK of the last one. Sends all that may be sent then.
     fn deliver_by_one_ack(&mut self, segments: impl IntoIterator<Item = u32>) {
         let acks = segments.into_iter().map(|segment| self.arrive(segment, false, false));
         let last = acks.last().expect("some segment");
@@ -111,7 +111,7 @@ impl Pair {
         self.send();
     }
 
-    /// The deadline comes. Returns the segments sent then.
+    /// Advances to the deadline. Returns the segments sent then.
     fn time_out(&mut self) -> Vec<(u32, bool)> {
         self.now = self.sender.deadline().expect("data is outstanding");
         self.sender.on_deadline(self.now);

@@ -35,12 +35,12 @@ trait Build {
     /// The model of one link, with the link's draws for losses and for states.
     fn build(&self, losses: Stream, states: Stream) -> Box<dyn LossModel>;
 
-    /// The share of packets that is lost in the long run.
+    /// Share of packets that is lost in the long run.
     fn stationary_ratio(&self) -> f64;
 }
 
 impl LossSpec {
-    /// The share of packets that is lost in the long run (of a finite list: none).
+    /// Share of packets that is lost in the long run (0 for a finite list).
     pub fn stationary_ratio(&self) -> f64 {
         self.parameters().stationary_ratio()
     }
@@ -56,7 +56,7 @@ trait LossModel: std::fmt::Debug + Send + Sync {
     /// Whether the next packet is lost. The caller calls it exactly once per packet that the queue has accepted.
     fn is_lost(&mut self) -> bool;
 
-    /// The queue has dropped the next packet. Only models that number all arrivals need to know.
+    /// Called when the queue has dropped the next packet. Only models that number all arrivals use it.
     fn on_dropped(&mut self) {}
 }
 
@@ -89,7 +89,7 @@ impl LossProcess {
         self.0.as_mut().is_some_and(|model| model.is_lost())
     }
 
-    /// The queue has dropped the next packet.
+    /// Called when the queue has dropped the next packet.
     #[inline]
     pub fn on_dropped(&mut self) {
         if let Some(model) = &mut self.0 {

@@ -80,7 +80,7 @@ impl Codel {
         }
     }
 
-    /// The queue has lost all its packets: no wait is above the target.
+    /// Resets the delay state, because the queue has lost all its packets.
     pub fn on_empty(&mut self) {
         (self.first_above_time, self.dropping, self.after_drop) = (None, false, false);
     }
@@ -121,7 +121,7 @@ impl Codel {
         now >= due
     }
 
-    /// The first drop of an episode. An episode soon after another starts with the drop rate that the other had reached
+    /// Begins an episode with its first drop. An episode soon after another starts with the drop rate that the other had reached
     /// (RFC 8289, section 5.5).
     fn begin_episode(&mut self, now: Time) {
         self.dropping = true;

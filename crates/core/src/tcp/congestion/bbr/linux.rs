@@ -45,7 +45,7 @@ impl LinuxState {
 }
 
 impl<const LINUX: bool> BbrOf<LINUX> {
-    /// The bandwidth to pace at, and to have in flight for (`bbr_bw`).
+    /// The bandwidth that determines pacing and flight (`bbr_bw`).
     #[inline(always)]
     pub(super) fn used_bandwidth(&self) -> f64 {
         let policed = if LINUX { self.linux.policer.bandwidth() } else { None };
@@ -63,7 +63,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         }
     }
 
-    /// A round ends in which the policer's rate was in use.
+    /// Ends a round in which the policer's rate was in use.
     fn end_round_of_policer(&mut self) {
         if matches!(self.mode, Mode::ProbeBw(_)) && self.linux.policer.end_round_of_use() {
             self.find_product();
@@ -132,7 +132,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         }
     }
 
-    /// The next ACK begins to conserve packets.
+    /// Begins a recovery: packets are conserved from the next ACK on.
     pub(super) fn begin_recovery_as_linux(&mut self) {
         self.linux.episode = Episode::Recovery;
     }

@@ -99,7 +99,7 @@ impl Policer {
         (self.began, self.rounds) = (totals, 0);
     }
 
-    /// The interval ends with this rate.
+    /// Ends the interval with this rate.
     fn end(&mut self, totals: Totals, bandwidth: f64, payload: u32) {
         let difference = (bandwidth - self.bandwidth).abs();
         let is_same = difference <= SAME_SHARE * self.bandwidth || difference * 8.0 * f64::from(payload) <= SAME_BPS;

@@ -201,7 +201,7 @@ impl ProgramControl {
         slot.write(&mut self.memory, self.loaded.socket.socket, value);
     }
 
-    /// The window is in use, or changes (`snd_cwnd_stamp`).
+    /// Records that the window is in use, or changes (`snd_cwnd_stamp`).
     fn stamp_window(&mut self, now: Time) {
         self.set(self.slots.cwnd_stamp, socket::jiffies(Duration(now.0 + socket::BOOT.0), self.sizes.hz));
     }

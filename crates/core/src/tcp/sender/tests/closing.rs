@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The application writes this number of segments and closes the connection at 0 ms. Returns the segments sent then as well.
+/// Writes this number of segments and closes the connection at 0 ms. Returns the segments sent then as well.
 fn closing(follows: &str, segments: u32) -> (Pair, Vec<u32>) {
     let mut pair = Pair::idle(json!({
         "follows": follows, "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}, "hz": 1000,

@@ -3,8 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A predicted ACK comes. The inner value has the segments sent, `None` if the long path must decide. The outer value is `None`
-/// if the ACK was not predicted.
+/// Processes a predicted ACK. The inner value has the segments sent, or `None` if the general path must decide. The outer value
+/// is `None` if the ACK was not predicted.
 fn take_by_short_path<const LEARNS: bool>(
     sender: Option<PredictedAcks<'_, LEARNS>>,
     now: Time,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Segments 0 to 9 arrive, the first one marked. How many segments go out for each ACK.
+/// Delivers segments 0 to 9, the first one marked. Returns the number of segments sent for each ACK.
 fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
     pair.now = ms(100);
     (0..10)

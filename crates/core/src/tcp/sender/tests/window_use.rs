@@ -11,7 +11,7 @@ fn after_ten(follows: &str) -> Pair {
     pair
 }
 
-/// The application writes these segments, and one ACK answers all that is outstanding; the window then.
+/// Writes these segments and acknowledges all outstanding segments with one ACK. Returns the window then.
 fn one_round(pair: &mut Pair, written: &[u32]) -> f64 {
     for segments in written {
         pair.now += Duration::from_millis(10);
