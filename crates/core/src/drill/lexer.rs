@@ -153,7 +153,7 @@ impl<'a> Lexer<'a> {
         self.take(self.rest.find(|character| !is_word(character)).unwrap_or(self.rest.len()))
     }
 
-    /// How long the number is that stands here, if one does: digits with at most one point, and no letter behind it.
+    /// Length of the number at this position, if there is one: digits with at most one point, and no letter after it.
     fn number_length(&self) -> Option<usize> {
         let signless = self.rest.strip_prefix('-').unwrap_or(self.rest);
         let sign = self.rest.len() - signless.len();

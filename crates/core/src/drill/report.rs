@@ -10,7 +10,8 @@ use serde::Serialize;
 pub struct Row {
     /// Line of the script; `None` for an unexpected segment.
     pub line: Option<u32>,
-    /// When the script expects it, seconds; `None` for whenever, or if it does not.
+    /// Time at which the script expects the segment, seconds. `None` if any time is right, or if the script expects
+    /// no segment.
     pub expected_s: Option<f64>,
     /// The segment that the script expects.
     pub expected: Option<String>,

@@ -70,7 +70,7 @@ impl Outgoing {
         !self.finished && !uncut.is_multiple_of(u64::from(self.mss))
     }
 
-    /// How many more segments the sender may be told of; without the short one at the end if `hold_tail`.
+    /// Number of further segments to announce to the sender, without the short last one if `hold_tail`.
     pub fn announce(&mut self, hold_tail: bool) -> u32 {
         let uncut = self.written.saturating_sub(self.cut_end());
         let full = uncut / u64::from(self.mss);

@@ -14,7 +14,7 @@ pub struct Timing {
     pub timeout_s: f64,
 }
 
-/// Mean window at the end of a period without timeouts (section 2.1, E[W]). It has no upper bound as the loss tends to 0.
+/// Mean window at the end of a period without timeouts (section 2.1, `E[W]`). It has no upper bound as the loss tends to 0.
 pub fn unlimited_window(loss: f64, packets_per_ack: f64) -> f64 {
     let offset = (2.0 + packets_per_ack) / (3.0 * packets_per_ack);
     offset + (8.0 * (1.0 - loss) / (3.0 * packets_per_ack * loss) + offset * offset).sqrt()

@@ -80,7 +80,8 @@ impl Backbone {
     }
 }
 
-/// The other end of all links that are up at a node, if there is at most one each way and at least one.
+/// The node at the other end of all links that are up at a node. There is at most one link in each direction, and at least one; otherwise
+/// `None`.
 fn only_neighbour(graph: &Graph, node: NodeId) -> Option<NodeId> {
     let mut out = graph.out_links(node).map(|link| graph.link(link).dst);
     let mut into = graph.before(node);

@@ -263,7 +263,7 @@ pub fn hop_by_hop(graph: &Graph, metric: &MetricSpec) -> Result<PairRoutes, Rout
     Ok(found)
 }
 
-/// How many best paths there are by an isotone metric from each node to each other, row by row; 1 from a node to itself.
+/// Number of best paths by an isotone metric, from each node to each other, row by row; 1 from a node to itself.
 ///
 /// # Errors
 /// [`RoutingError`]: a link without a weight in the metric, or a metric that is not isotone.

@@ -93,7 +93,8 @@ pub fn simple_paths<W: PathWeight>(network: &Network<W>, source: NodeId, destina
     found
 }
 
-/// How many links these paths share at their beginning, and how many at their end; one path shares all at its beginning.
+/// Number of links that all these paths share at their beginning, and number at their end. A single path shares all its
+/// links at its beginning.
 pub fn shared_by_all<W>(paths: &[Path<W>]) -> (usize, usize) {
     let Some(any) = paths.first() else { return (0, 0) };
     let alike = |at: &dyn Fn(&Path<W>, usize) -> Option<LinkId>| {

@@ -42,8 +42,8 @@ impl<L: EventLoop> Engine<L> {
         Some(there? + again? + data)
     }
 
-    /// When the last segment arrives over a path. It waits for the others at one of the links, and is alone behind it: at whichever link makes it arrive
-    /// last.
+    /// Arrival time of the last segment over a path. At one link it waits for the other segments; behind that link it never waits. The result uses the
+    /// link that gives the latest arrival.
     fn back_to_back(&self, path: &[LinkId], sizes: &PacketSizes) -> Duration {
         let last = self.path_crossing(path, sizes.last());
         let Some(followers) = u64::from(sizes.last_segment).checked_sub(1) else { return last };

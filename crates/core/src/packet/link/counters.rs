@@ -34,9 +34,9 @@ pub struct LinkCounters {
     pub marks: u64,
     /// Packets that have entered the FIFO. Each has one wait, which may be zero.
     pub transmissions: u64,
-    /// How long the link has transmitted; where its rate varies, how long it would have, at its mean rate.
+    /// Time that the link has transmitted. If its rate varies, the time that it would have needed at its mean rate.
     pub busy: Duration,
-    /// How long it could have transmitted, in the same way.
+    /// Time that it could have transmitted, in the same way.
     pub possible: Duration,
 }
 

@@ -72,7 +72,7 @@ pub struct Link {
     /// Whether the FIFO may hold packets that the wire has lost.
     loses: bool,
     up: bool,
-    /// How long the transmitter takes for a byte if that is a whole number, else zero: the product is faster than the quotient.
+    /// Transmission time of a byte if it is a whole number, otherwise zero. A multiplication is faster than a division.
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,

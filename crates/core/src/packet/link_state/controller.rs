@@ -114,7 +114,7 @@ impl Controller {
         }
     }
 
-    /// When it samples or computes next.
+    /// Time of the next sample or computation.
     pub fn due(&self) -> Time {
         self.next_sample.min(self.next_computation)
     }

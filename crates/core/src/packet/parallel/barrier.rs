@@ -14,7 +14,7 @@ use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a waiting thread looks whether all others have come, some tenths of a millisecond, before it sleeps.
+/// Number of checks for the arrival of all other threads before a waiting thread sleeps: some tenths of a millisecond.
 const SPINS: u32 = 20_000;
 
 /// Packets that one partition sends to another.

@@ -18,7 +18,7 @@ const HOPS_OF_FLOW: u64 = 60;
 /// The number of first divisions that are improved.
 const FIRST_DIVISIONS: usize = 32;
 
-/// How often all nodes are tried in other partitions.
+/// Number of passes that try every node in other partitions.
 const PASSES: usize = 8;
 
 /// The longest round, 2^36 ps or 69 ms: the receiver of a finished flow must learn of it before its connection retires.

@@ -38,7 +38,7 @@ impl Waiting {
         if self.segments >= self.parameters.every { When::Now } else { When::By(self.deadline) }
     }
 
-    /// An ACK answered them all.
+    /// Resets the state after an ACK of all waiting segments.
     pub fn clear(&mut self) {
         self.segments = 0;
     }

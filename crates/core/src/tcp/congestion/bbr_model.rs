@@ -14,10 +14,10 @@ pub const MIN_PIPE_CWND: f64 = 4.0;
 /// Gain of the window, for delayed and aggregated ACKs (v1: probe_bw's cwnd_gain; v3: DefaultCwndGain).
 pub const CWND_GAIN: f64 = 2.0;
 
-/// How long ProbeRTT holds the window down, at least (v1 and v3: ProbeRTTDuration).
+/// Least duration of ProbeRTT's small window (v1 and v3: ProbeRTTDuration).
 pub const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
-/// How long a minimum RTT is believed (v1: RTpropFilterLen; v3: MinRTTFilterLen).
+/// Time for which a minimum RTT stays valid (v1: RTpropFilterLen; v3: MinRTTFilterLen).
 pub const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// Pacing stays this much below the bandwidth, to keep queues short (Linux: bbr_pacing_margin_percent; v3:
@@ -187,7 +187,7 @@ impl FullPipe {
     }
 }
 
-/// How many more segments arrive at once than the bandwidth explains: ACKs and links that aggregate.
+/// Number of segments that arrive at once beyond the measured bandwidth, because ACKs and links aggregate.
 #[derive(Debug, Clone, Default)]
 pub struct Aggregation {
     start: Time,

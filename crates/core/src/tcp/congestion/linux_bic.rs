@@ -35,8 +35,8 @@ const REFRESH: u32 = 32;
 /// Segments per ACK at first, in 16ths.
 const INITIAL_RATIO: u32 = 32;
 
-/// How many segments to acknowledge for one more in the window, when the last loss came at `last_max` (0: none) and an ACK passes
-/// `ratio`/16 segments.
+/// Number of acknowledged segments per growth of the window by one. The last loss was at a window of `last_max` (0: none), and an ACK
+/// acknowledges `ratio`/16 segments.
 pub fn segments_per_increase(cwnd: u32, last_max: u32, ratio: u32) -> u32 {
     if cwnd <= LOW_WINDOW {
         return cwnd;

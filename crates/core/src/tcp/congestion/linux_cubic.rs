@@ -52,7 +52,7 @@ pub fn target(c: f64, t: f64, k: f64, origin: f64) -> f64 {
     origin + w_cubic(c, t, k, 0.0).trunc()
 }
 
-/// How many segments to acknowledge for one more in the window, to reach `target` in a round trip.
+/// Number of acknowledged segments per growth of the window by one, to reach `target` in a round trip.
 pub fn segments_per_increase(cwnd: f64, target: f64) -> u32 {
     if target > cwnd { (cwnd / (target - cwnd)) as u32 } else { 100 * cwnd as u32 }
 }
@@ -63,7 +63,7 @@ pub fn segments_per_reno_increase(cwnd: u32, beta: f64) -> u32 {
     ((cwnd * eighths) >> 3).max(1)
 }
 
-/// How much above the least RTT ends slow start: an eighth of it, between 4 and 16 ms.
+/// Rise of the RTT over the least RTT that ends slow start: an eighth of the least RTT, between 4 and 16 ms.
 pub fn hystart_threshold(min_rtt: Duration) -> Duration {
     (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }

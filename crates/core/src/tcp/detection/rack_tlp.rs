@@ -132,7 +132,7 @@ pub struct RackTlp {
     multiplier: u32,
     /// RACK.reo_wnd_persist.
     persist: u32,
-    /// When the transmissions that may be only reordered count as lost.
+    /// Time at which transmissions that may only be reordered count as lost.
     reordering_timer: Option<Time>,
     /// Whether the sender is in recovery, as far as this detector knows.
     recovering: bool,

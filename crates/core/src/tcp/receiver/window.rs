@@ -54,11 +54,11 @@ pub(super) struct ReceiveWindow {
     greatest: u64,
     /// The window that the buffer has room for, bytes.
     room: u64,
-    /// How much of it is advertised (`rcv_ssthresh`).
+    /// Part of this window that is advertised (`rcv_ssthresh`).
     open: u64,
     /// The segment behind the window.
     edge: u32,
-    /// ACKs that have said the greatest window.
+    /// Number of ACKs that have announced the greatest window.
     said: u32,
     /// The round-trip time by timestamps (`rcv_rtt_est`).
     rtt: Option<Duration>,
@@ -71,7 +71,8 @@ pub(super) struct ReceiveWindow {
     from: u32,
     /// The most that was read in one, segments.
     most_read: u32,
-    /// When the last segment came, and how many it made ready to be read. An ACK that is sent at once comes before the reading.
+    /// Arrival time of the last segment, and the number of segments that became readable with it. An ACK that is sent at once is sent before
+    /// the application reads them.
     arrived: Time,
     unread: u32,
 }

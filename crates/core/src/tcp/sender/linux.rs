@@ -43,7 +43,7 @@ pub(super) struct LinuxState {
     waits: bool,
     /// Segments that this ACK reports as duplicates.
     duplicates: u32,
-    /// A retransmission was lost, by this ACK, or anything by a timer.
+    /// Whether this ACK has shown that a retransmission was lost, or a timer has marked any segment as lost.
     loses_again: bool,
 }
 

@@ -23,8 +23,8 @@ impl Sender {
         u32::from(self.board.next() + by_window == self.closing)
     }
 
-    /// The sender stops for the first time since the application closed the connection. If data is unsent, the last segment of it
-    /// carries the FIN (`tcp_send_fin`). Otherwise the FIN is a segment of its own.
+    /// Places the FIN when the sender stops for the first time since the application closed the connection. If data is unsent, its
+    /// last segment carries the FIN (`tcp_send_fin`). Otherwise the FIN is a separate segment.
     #[cold]
     fn place_fin(&mut self) {
         let is_alone = self.board.next() == self.available;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Which of these milliseconds are so.
+/// Applies a condition to each of these times in milliseconds.
 fn which<const N: usize>(instants: [u64; N], mut is_so: impl FnMut(Time) -> bool) -> [bool; N] {
     instants.map(|at| is_so(ms(at)))
 }
