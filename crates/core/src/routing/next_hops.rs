@@ -135,7 +135,7 @@ impl NextHopSearch {
         Ok(Some(NextHopSearch { backbone, weights, all, found: HashMap::new() }))
     }
 
-    /// The next hops towards a node, equal to the result of [`super::next_hops`].
+    /// The next hops towards a node, equal to the result of [`super::next_hops()`].
     ///
     /// # Errors
     /// A node that does not exist.

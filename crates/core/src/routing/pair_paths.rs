@@ -5,7 +5,7 @@ use super::shortest::HopTree;
 use super::{Graph, IsotoneWeights, Lexicographic, RoutingError, ShortestTree, Weight, isotone_weights};
 use crate::spec::{LinkId, MetricSpec, NodeId};
 
-/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`](super::next_hops). Skips pairs without
+/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`](super::next_hops()). Skips pairs without
 /// a path. Sorts pairs, because each tree is searched once.
 ///
 /// # Errors
