@@ -43,7 +43,7 @@ pub fn metrics() -> String {
     serde_json::json!(describe_metrics()).to_string()
 }
 
-/// What OSPF counts a link of this rate by default; nothing for no rate.
+/// OSPF's default cost of a link with this rate; `None` for a rate of zero.
 #[pyfunction]
 pub fn ospf_cost(capacity_bps: u64) -> Option<u64> {
     routing::ospf_cost(capacity_bps)

@@ -19,7 +19,7 @@ pub struct NextHopTable {
     /// The destination.
     pub dst: NodeId,
     next_hops: NextHops,
-    /// By [`NextHops::chooser`]; empty if no choice depends on an earlier one.
+    /// The selector states, by [`NextHops::chooser`]; empty if no choice depends on an earlier one.
     states: Vec<SelectorState>,
 }
 
