@@ -14,23 +14,23 @@ from anabranch.robust.splits import Splits
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What each pair does with its traffic."""
+    """A plan: the split of each pair's traffic, and its predicted throughput."""
 
     problem: Problem
     connection: Connection
     tolerant: Booleans
-    """Of each pair, whether its hosts tolerate reordering."""
+    """For each pair, whether its hosts tolerate reordering."""
     allowed_load: float
     splits: Splits
     throughput_bps: Floats
-    """Predicted of each pair's connection."""
+    """Predicted throughput of each pair's connection."""
     lower_bound: float
     """No routing over the same candidates has a smaller worst-case load."""
     interrupted: bool = False
 
     @cached_property
     def loads(self) -> Loads:
-        """Of every link, recomputed from the splits alone."""
+        """The worst-case load of every link, recomputed from the splits alone."""
         return worst_loads(self.problem.network, self.problem.model, self.splits.crossings)
 
     @property
@@ -45,7 +45,7 @@ class Plan:
 
     @cached_property
     def single(self) -> Booleans:
-        """Of each pair, whether it keeps to a single path."""
+        """For each pair, whether it keeps to a single path."""
         used = (self.splits.shares > 0).astype(int)
         one: Booleans = np.add.reduceat(used, self.splits.candidates.first[:-1]) == 1
         return one
