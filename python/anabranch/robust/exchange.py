@@ -56,7 +56,7 @@ class _Matrices:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.known: dict[bytes, Floats] = {}
-        """What each pair sends, bit/s."""
+        """The traffic of each pair, bit/s."""
 
     def add(self, loads: Loads, places: Integers) -> None:
         """The worst matrices of these links."""

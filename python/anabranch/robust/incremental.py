@@ -1,4 +1,4 @@
-"""The exact worst-case load while splits change pair by pair: what a local search asks for, again and again."""
+"""The exact worst-case load while splits change pair by pair, for local searches."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ class WorstLoads:
     """The worst-case load of every link, kept up to date; a change costs the worst matrices of the links that it touches."""
 
     def __init__(self, network: Network, model: TrafficModel, splits: Splits) -> None:
-        """Of these splits."""
+        """Begins with these splits."""
         self.network = network
         self.model = model
         self._shares = np.zeros((network.links, network.pairs))
@@ -33,7 +33,7 @@ class WorstLoads:
         return float(self.loads.max())
 
     def flow(self, pair: int) -> Flow:
-        """What share of the pair's traffic crosses which link."""
+        """The share of the pair's traffic that crosses each link."""
         links = np.flatnonzero(self._shares[:, pair])
         return dict(zip(links.tolist(), self._shares[links, pair].tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""A topology as arrays: what the linear programs and the searches see."""
+"""A topology as arrays, for the linear programs and the searches."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ class Network:
 
     topology: Topology
     sources: Integers
-    """Of each link, ``u32``."""
+    """The source of each link, ``u32``."""
     targets: Integers
     capacity: Floats
     """Bit/s."""
@@ -51,7 +51,7 @@ class Network:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the nodes."""
+        """The names of the nodes."""
         return tuple(node.name for node in self.topology.nodes)
 
     @property
@@ -100,7 +100,7 @@ class Network:
 
     @cached_property
     def delays(self) -> Floats:
-        """Of each link, seconds.
+        """The delay of each link, seconds.
 
         Raises:
             RobustError: the topology gives neither delay nor length of a link.

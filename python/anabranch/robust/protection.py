@@ -1,12 +1,12 @@
 """Splits that also bear failures: one program over the network as it is and after each failure.
 
-When links fail, the pairs that lose paths keep what they have on the others and spread the rest over these anew: for each
-failure and path that is left, a further share. The worst-case load of the network as it is and after each failure is the
-same ``t``, which is minimised; so the answer is the least load that the operator must allow for to survive every failure.
-Blocks are added for the links, of whichever failure, that separation finds overloaded, as in :mod:`anabranch.robust.blockwise`.
+When links fail, the pairs that lose paths keep their shares on the other paths, and spread the lost shares over these anew: a further
+share for each failure and surviving path. The program minimises one ``t``, the worst-case load of the network as it is and
+after each failure. So the answer is the least load that the operator must allow for to survive every failure.
+Blocks are added for the links, of any failure, that separation finds overloaded, as in :mod:`anabranch.robust.blockwise`.
 
-A lower bound needs no solver: with weighted matrices for links after failures, a path costs a pair its price before, its price
-after each failure that it survives, and the price of the cheapest path that is left after each that it does not.
+A lower bound needs no solver. Given weighted matrices for links after failures, a path costs a pair the sum of three parts: its price
+before, its price after each failure that it survives, and the price of the cheapest surviving path after each other failure.
 """
 
 from collections.abc import Sequence
@@ -103,10 +103,10 @@ class _States:
         candidates, pairs = problem.candidates, problem.network.pairs
         whole = Splits(candidates, np.ones(candidates.paths))
         self.left = [np.ones(candidates.paths, dtype=bool), *(surviving(whole, failure) for failure in failures)]
-        """Which paths each state has."""
+        """Whether each state has each path."""
         counts = [np.bincount(candidates.pair[left], minlength=pairs) for left in self.left]
         self.lost = [np.flatnonzero(count == 0) for count in counts]
-        """The pairs that have none."""
+        """The pairs that have no path."""
         self.affected = [(count > 0) & (count < counts[0]) for count in counts]
 
     def even(self) -> list[Floats]:

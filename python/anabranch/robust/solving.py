@@ -28,7 +28,7 @@ class RobustRouting:
     method: Method
     splits: Splits
     loads: Loads
-    """Of every link, recomputed from the splits alone."""
+    """The loads of every link, recomputed from the splits alone."""
     proof: Proof
     """Why no routing over the paths to choose from can be better than its bound."""
     wanted_gap: float

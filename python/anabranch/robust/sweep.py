@@ -14,7 +14,7 @@ from anabranch.robust.solving import GAP, Method, RobustRouting, best_found, sil
 from anabranch.robust.ties import Range, over_draws
 
 PERCENTAGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-"""Those of the paper."""
+"""The percentages of the paper."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Equally short paths: which of them are candidates is nobody's rule, so the load is a range, not a number."""
+"""Equally short paths: no rule says which of them are candidates, so the load is a range, not a number."""
 
 from dataclasses import dataclass, replace
 
@@ -33,7 +33,7 @@ class Range:
 
 
 def lengths(candidates: Candidates, by: By) -> Integers:
-    """Of each path, in whole numbers: hops, or picoseconds."""
+    """The length of each path in whole numbers: hops, or picoseconds."""
     if by == "hop-count":
         return candidates.hops
     return candidates.sums(np.rint(candidates.network.delays * _PICOSECONDS).astype(np.int64))
@@ -51,7 +51,7 @@ def draw(tied: Candidates, count: int, by: By, random: np.random.Generator) -> C
 
 
 def over_draws(problem: Problem, count: int, by: By, percent: float, draws: int, seed: int = 1) -> Range:
-    """The loads of the problem with so many shortest paths a pair, over random tie-breaks.
+    """The loads of the problem with ``count`` shortest paths a pair, over random tie-breaks.
 
     With all pairs on single paths the greatest load is exact, and the least is searched for.
     """
