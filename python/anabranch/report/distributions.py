@@ -51,7 +51,7 @@ def figures(e: Evaluation) -> list[Figure]:
 
 
 def in_panels(e: Evaluation, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
-    """Rows with their ``panel`` (the matrix values without stack and run directory) and ``directory``, the panels, and what a caption says of those omitted."""
+    """Rows with ``panel`` (the matrix values without stack and run directory) and ``directory``; the panels; a caption about omitted panels."""
     names = [variant.rest(e.stack_keys) or "all traffic" for variant in e.runs.variants]
     distinct = list(dict.fromkeys(names))
     panels = distinct[:MOST_PANELS]

@@ -1,4 +1,4 @@
-"""What treatments are judged by: goodput, and completion times of flows that finish."""
+"""Outcomes by which treatments are judged: goodput, and completion times of flows that finish."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MOST_PANELS = 12
 
 
 def timeline(runs: Runs) -> Figure | None:
-    """Which path packets of each pair took when, in the first run of every variant."""
+    """The path that packets of each pair took over time, in the first run of every variant."""
     if runs.routes.is_empty():
         return None
     spans = _spans(runs)

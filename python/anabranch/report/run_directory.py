@@ -15,7 +15,7 @@ from anabranch.results import COMPLETE, MANIFEST
 from anabranch.runs import manifest
 from anabranch.runs.directory import settle
 
-# What a report takes of the tables; they have more.
+# The columns of the tables that a report uses; the tables have more.
 _COLUMNS = {
     "flows": (
         *("run", "flow", "traffic", "src", "dst", "stack", "routing", "start_s", "end_s", "fct_s", "goodput_bps"),
@@ -63,7 +63,7 @@ def unreadable_series(directories: Iterable[Path], error: Exception) -> RunDirec
 class Variant:
     """One combination of the matrix values, in one run directory.
 
-    ``values`` are texts. ``numbers`` has those that are quantities, in base units, and ``units`` the name of that unit.
+    ``values`` are texts. ``numbers`` has the values that are quantities, in base units, and ``units`` the names of these units.
     """
 
     index: int

@@ -55,7 +55,7 @@ def link_map(
         params.append({"name": "peak", "value": 0, "bind": choice})
         load_shown, end = "(peak ? datum.p[variant] : datum.u[variant])", f"(peak ? {peaks:g} : {means:g})"
     load = calculate(
-        # 3.5 pixels to the right, whatever the width of the map.
+        # 3.5 pixels to the right on a map of any width.
         shift=f"3.5 * {span} / width",
         x1="datum.x + datum.right_x * datum.shift",
         y1="datum.y + datum.right_y * datum.shift",

@@ -41,7 +41,7 @@ def three_digits(value: float | None) -> str:
 
 
 def digits(value: float | None, significant: int) -> str:
-    """A number with so many significant digits, whole digits always, or a dash for an unknown one."""
+    """A number with this number of significant digits and all whole digits; a dash for an unknown one."""
     if value is None or value != value:
         return "–"
     if value == 0:
