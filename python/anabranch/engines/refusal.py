@@ -1,4 +1,4 @@
-"""What the engine refuses of a scenario."""
+"""Finds the parts of a scenario that an engine refuses."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from anabranch.toml_text import Path
 
 
 def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> Listing:
-    """What the packet engine refuses of each variant, without running it."""
+    """The packet engine's refusals of each variant, found without running it."""
     found = []
     for case in scenario.cases:
         spec = compile_run(case, scenario.seeds[0])
@@ -48,7 +48,7 @@ def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
 
 
 def refusal(scenario: Scenario, case: Case, error: ValueError) -> str:
-    """What an engine refuses of a variant, with its place in the scenario."""
+    """Describes an engine's refusal of a variant, with its place in the scenario."""
     return scenario.listing([_of_variant(case, error)]).describe()[0]
 
 

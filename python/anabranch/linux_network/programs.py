@@ -45,7 +45,7 @@ def _start(namespace: int, command: Sequence[str], options: Mapping[str, Any]) -
     def prepare() -> None:
         os.close(held)
         die_with_parent(signal.SIGKILL)
-        # The parent may have ended before that call. Then nobody holds the other end of the pipe.
+        # The parent may have ended before that call. Then no process holds the other end of the pipe.
         if select.select([lifeline], [], [], 0)[0]:
             os._exit(1)
 
