@@ -30,7 +30,7 @@ LEAST_RUNS = 5
 @Parameter(name="*", group=COMPARISON)
 @dataclass(frozen=True)
 class Compared:
-    """Which engines, and how close they must be."""
+    """The engines to compare, and how close their results must be."""
 
     engines: Annotated[str, Parameter(help="Engines; the others are compared with the first.")] = "packet,kernel"
     within: Annotated[

@@ -36,7 +36,7 @@ class Allowed:
 @Parameter(name="*", group=TRAFFIC)
 @dataclass(frozen=True)
 class Transport:
-    """What TCP is told of every pair."""
+    """Options of the transport, the same for every pair."""
 
     tolerant: Annotated[
         str,

@@ -298,7 +298,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
-    """What is left after each failure. Ctrl-C leaves the others out: it must not cost the routing itself."""
+    """The loads after each failure. Ctrl-C leaves out the remaining failures: it must not cost the routing itself."""
     from anabranch.robust.failures import after
 
     found: list[AfterFailure] = []

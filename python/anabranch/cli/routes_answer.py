@@ -1,4 +1,4 @@
-"""What ``anabranch routes`` answers."""
+"""The answers of ``anabranch routes``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -110,9 +110,9 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
 """Questions for several paths of each pair."""
 _MOST_PAIRS = 2_000_000
-"""Of which a table in memory is of use to anyone; some gigabytes."""
+"""The most pairs in one answer. The table of more pairs takes gigabytes of memory and is of no use."""
 _MOST_PATHS = 10_000
-"""Of each pair."""
+"""The most paths of each pair in one answer."""
 
 
 def _searched(search: Search, selection: Selection) -> Routes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=SCENARIO)
 @dataclass(frozen=True)
 class Variation:
-    """What is run otherwise than the scenario says."""
+    """Changes to the scenario for this command: engine, seeds and settings."""
 
     engine: Annotated[
         EngineName,
@@ -97,7 +97,7 @@ def run(
     if output.watch and not sys.stderr.isatty():
         raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
     make = simulations([variation.engine], work.max_lateness)[variation.engine]
-    # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
+    # On import, numpy starts threads for linear algebra, which doubles the time of the import. A run has no linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     chosen = variation.chosen_seeds()
     loaded = load(scenario, variation.settings)
