@@ -51,7 +51,7 @@ class Routes:
     routes: tuple[Route, ...]
 
     def document(self) -> dict[str, Any]:
-        """What ``anabranch routes --json`` prints; a pair without a way has ``path`` null."""
+        """The document that ``anabranch routes --json`` prints; a pair without a way has ``path`` null."""
         return {
             "topology": self.topology.name,
             "metric": self.metric,

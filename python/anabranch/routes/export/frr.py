@@ -1,7 +1,7 @@
 """FRR: a configuration for each router with static routes, and policy-based routing where the shares are unequal.
 
-FRR's static routes have no weights, its nexthop groups do (from 1 to 255), and pbrd sends packets to those. That holds for
-packets that come in over an interface; what a router sends itself follows its static routes in equal parts.
+FRR's static routes have no weights. Its nexthop groups have (from 1 to 255), and pbrd sends packets to these groups. That holds for
+packets that come in over an interface. Packets of the router itself follow its static routes in equal parts.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def interfaces(plan: Plan, node: PlannedNode, more: Callable[[str], str]) -> str
 
 
 def preferred_source(node: PlannedNode) -> str:
-    """What the router sends itself has its own address, which the others have a route to."""
+    """Packets of the router itself have its own address as source, which the other routers have a route to."""
     return f"route-map ROUTER permit 10\n set src {node.router}\nexit\n!\nip protocol static route-map ROUTER\n!\n"
 
 

@@ -1,4 +1,4 @@
-"""What every export for Linux needs beside its routes: addresses, kernel settings, and a lab to try it in."""
+"""Parts of every export for Linux besides its routes: addresses, kernel settings, and a lab to try it in."""
 
 from collections.abc import Sequence
 

@@ -29,7 +29,7 @@ class Segment:
 
 
 class Shortest:
-    """What routers of an interior gateway protocol do: shortest paths by whole-number costs."""
+    """Shortest paths by whole-number costs, as routers of an interior gateway protocol find them."""
 
     def __init__(self, topology: Topology, metric: Metric = "hop-count") -> None:
         """Costs are 1 (hop-count), whole microseconds (delay), 100 Mbit/s over the rate (ospf), or given (cost).
