@@ -1,4 +1,4 @@
-"""What is to be run: a scenario, its seeds, and the directory for its result."""
+"""Plans of runs: a scenario, its seeds, and the directory for its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Plan:
 
 
 def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | None, engine: str = "packet") -> Path:
-    """Where to run a scenario if nobody says so: ``NAME``, ``NAME-2``, ..., the first that does not exist or was not finished with these runs."""
+    """The default directory of runs: ``NAME``, ``NAME-2``, ..., the first that does not exist or has unfinished work of the same runs."""
     return unused(wanted, _purpose(scenario, seeds, engine))
 
 
