@@ -15,7 +15,7 @@ class NamedTable(Table):
     key: ClassVar[str] = "name"
     """The key that tells the tables apart."""
     what: ClassVar[str]
-    """What they are, for messages."""
+    """The noun for these tables in messages."""
     default: ClassVar[str | None] = None
     """The name of a table without one."""
     names: ClassVar[tuple[str, ...]] = ()

@@ -63,7 +63,7 @@ def _check_once(ends: Sequence[str], key: str) -> None:
 
 
 def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) -> None:
-    """Whichever node is in the middle, the others must be as many as asked for."""
+    """Check that ``count`` other nodes are left for every node in the middle."""
     many, middles = (sources, targets) if entry.pattern == "incast" else (targets, sources)
     others = set(many)
     for middle in dict.fromkeys(middles):

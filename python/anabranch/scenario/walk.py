@@ -166,7 +166,7 @@ def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What a value of some type may be."""
+    """The values that a type allows."""
 
     members: tuple[Any, ...]
     items: Any | None
@@ -217,7 +217,7 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
 
 
 def _owners(key: str, shape: _Shape, value: Mapping[str, Any]) -> str | None:
-    """Which names a table without a name would need for this key."""
+    """The names that a table without a name would need for this key."""
     for model in shape.models:
         if issubclass(model, NamedTable) and model.default is not None and model.key not in value:
             owners = [f'"{name}"' for name in model.names if key in _fields((model.named(name),))]

@@ -1,4 +1,4 @@
-"""What a scenario may say but its author may not mean: a rule for each trap, with the place and the remedy."""
+"""Warnings about valid values that may be mistakes: a rule for each trap, with the place and the remedy."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ def of(case: "Case") -> Iterator[Problem]:
 
 
 def _topology(case: "Case") -> Iterator[Problem]:
-    """What the loader changed."""
+    """The changes that the loader made."""
     for warning in case.topology.warnings:
         yield Problem(("topology",), warning)
 
