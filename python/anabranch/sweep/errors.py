@@ -1,4 +1,4 @@
-"""What ends a sweep."""
+"""Errors that end a sweep."""
 
 
 class SweepError(ValueError):

@@ -28,7 +28,7 @@ class Axis:
     """Keys that vary together: ``rows`` has a value for each key."""
 
     keys: tuple[str, ...]
-    """Of the scenario, as ``--set`` takes them."""
+    """Keys of the scenario, as ``--set`` takes them."""
     rows: tuple[tuple[Any, ...], ...]
     is_treatment: bool
     places: tuple[Path, ...]
@@ -115,7 +115,7 @@ def _is_range(value: object) -> bool:
 
 
 def _values(value: Any) -> Sequence[Any]:
-    """What a key takes one after the other: a list, a range with a number of values, or a single value."""
+    """The values of a key in their order: a list, a range with a number of values, or a single value."""
     if isinstance(value, list):
         if not value:
             raise ParameterError("needs at least one value")

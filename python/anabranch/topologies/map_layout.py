@@ -13,7 +13,7 @@ _SPRING_NODES = 499
 
 
 def positions(nodes: Sequence[Node], ends: Iterable[tuple[str, str]]) -> dict[str, Point]:
-    """Places nodes by latitude and longitude or by x and y, whichever more of them have; springs place the rest.
+    """Places nodes by latitude and longitude or by x and y, whichever more of them have; springs place the other nodes.
 
     Without any coordinates, nodes in a row or in tiers lie so (:mod:`anabranch.topologies.tiers`), and others by springs.
 

@@ -62,7 +62,7 @@ class Bundle(Generic[Edge]):
             yield source, target, attributes
 
     def warnings(self) -> list[str]:
-        """What has become of parallel links."""
+        """Warnings about parallel links."""
         summed = [edge for edge, known in self._added.items() if known]
         counted_once = [edge for edge, known in self._added.items() if not known]
         return [

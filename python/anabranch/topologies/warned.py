@@ -1,4 +1,4 @@
-"""Topologies for commands: what a loader changed is said on standard error."""
+"""Topologies for commands: prints the loader's changes on standard error."""
 
 import gc
 import sys
