@@ -65,7 +65,7 @@ def _remembered(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
     @wraps(parse)
     def of(text: str) -> _Value:
-        # what cannot be a key is refused by the parser
+        # The parser refuses a value that cannot be a key.
         return remembered(text) if isinstance(text, str) else parse(text)
 
     return of
