@@ -51,7 +51,7 @@ _BEGIN_S = 0.5
 STAMP = re.compile(r"^\[(\S+)\]", re.MULTILINE)
 
 NextHops = Mapping[tuple[str, str], frozenset[str]]
-"""Of a router to a target."""
+"""The next hops of a router to a target."""
 
 
 def next_hops(topology: Topology) -> NextHops:
@@ -129,7 +129,7 @@ class Lab:
         for link in topology.links:
             if link.source == router.name:
                 interface = f"interface {_interface(self.routers[link.target].number)}"
-                # Of which ospfd computes its cost (Mbit/s).
+                # ospfd computes its cost from this bandwidth (Mbit/s).
                 zebra += [interface, f" bandwidth {(link.capacity_bps or 0) / 1e6:.0f}"]
                 ospf += [interface, " ip ospf area 0", " ip ospf network point-to-point"]
                 ospf += [f" ip ospf hello-interval {HELLO_S}", f" ip ospf dead-interval {DEAD_S}"]
@@ -156,7 +156,7 @@ class Lab:
                 time.sleep(_LOOK_S)
 
     def installed(self) -> NextHops:
-        """What Linux has of OSPF, between the routers' own addresses."""
+        """The routes of OSPF that Linux has, between the routers' own addresses."""
         by_address = {router.address: name for name, router in self.routers.items()}
         found = {}
         for name, router in self.routers.items():
@@ -301,7 +301,7 @@ def _table(found: Mapping[bool, Sequence[float]]) -> str:
 
 
 def _goodput_bps(reconverge_s: float | None) -> float:
-    """What the flow of the scenario gets by the packet engine."""
+    """The goodput of the scenario's flow by the packet engine."""
     document = tomlkit.parse(SCENARIO.read_text(encoding="utf-8")).unwrap()
     routing = "static" if reconverge_s is None else "rerouting"
     document["traffic"][0]["routing"] = routing

@@ -50,8 +50,8 @@ class Links:
 
     @staticmethod
     def random(nodes: int, decades: tuple[float, float] | None = None) -> "Links":
-        """Every node joined to random others; delays and, in each direction, losses uniform as in TCPBP (section 5.1), up to the
-        greatest of its ten nodes; or losses uniform in the logarithm over so many decades.
+        """Every node joined to random others. Delays and, in each direction, losses are uniform as in TCPBP (section 5.1), up to the
+        greatest of its ten nodes. With ``decades``, losses are uniform in the logarithm between these powers of ten.
         """
         draws = np.random.default_rng(1)
         one, other = draws.integers(0, nodes, (2, nodes * DEGREE // 2))

@@ -1,4 +1,4 @@
-"""What must hold after a kill."""
+"""Conditions that must hold after a kill."""
 
 import json
 import tomllib

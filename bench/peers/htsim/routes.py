@@ -22,7 +22,7 @@ class Routes:
     """The paths of a routing, whose hash of a flow is replaced by a draw."""
 
     def __init__(self, spec: dict[str, Any], routing: int) -> None:
-        """Of the routing at this index of a compiled run."""
+        """Takes the routing at this index of a compiled run."""
         self.hops = spec["routings"][routing]["hops"]
         self.metric = json.dumps(self.hops["metric"])
         self.per_packet = spec["routings"][routing]["per"]["unit"] == "packet"

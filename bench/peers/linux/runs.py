@@ -37,7 +37,7 @@ class LinuxRun:
 
     flows: tuple[FlowRun, ...]
     timeouts: int
-    """Of all flows."""
+    """The timeouts of all flows."""
     drops: tuple[int, ...]
     """Packets that met a full queue, by link."""
     marks: tuple[int, ...]
@@ -47,7 +47,7 @@ class LinuxRun:
 
 
 def run(case: Case) -> LinuxRun:
-    """What a case comes to, from an earlier run of the same guest if there was one: nothing else has an influence on it.
+    """The results of a case, from an earlier run of the same guest if there was one: they depend on nothing else.
 
     Raises PeerMissing without a kernel, PeerError if the guest fails.
     """
