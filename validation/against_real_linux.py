@@ -165,7 +165,7 @@ def run_sprayed(quick: bool) -> Section:
 
 
 def run_mechanisms(quick: bool) -> Section:
-    """What each rule of Linux is worth over sprayed paths."""
+    """Measure the effect of each rule of Linux over sprayed paths."""
     cells = [cell for cell in real_linux_cells.sprayed(quick) if cell.select == "random"]
     results = _results("Spraying, against Linux", cells)
     jobs = [

@@ -18,7 +18,7 @@ from validation.work import Unrecorded, seconds
 DURATION_S = 60
 WIRE_BYTES = 1500
 ACCESS_S = 0.001
-"""Of the one-way delay, on each side of the bottleneck."""
+"""Part of the one-way delay on each side of the bottleneck."""
 LEAST_S = 0.000001
 """The delay of links that have none in ns-2's network."""
 
@@ -53,7 +53,7 @@ COMMON = {
     "initial_window": "2 packets",
     "receive_window": "1400 MB",
 }
-"""Agent/TCP/Linux begins with one segment and the SYN's acknowledgement, whatever windowInit_ says, and finds lost retransmissions."""
+"""Agent/TCP/Linux begins with one segment and the SYN's acknowledgement for any windowInit_, and finds lost retransmissions."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of either simulator tells; rates in payload bit/s, all flows together."""
+    """The results of one run of either simulator; rates in payload bit/s, all flows together."""
 
     goodput_bps: float
     retransmits: int
