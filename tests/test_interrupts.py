@@ -23,7 +23,7 @@ def test_two_signals_at_once_keep_the_tables_of_a_run(tmp_path: Path, gap_s: flo
     scenario.write_text(LINE + "seeds = 2000\n", encoding="utf-8")
     command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        # A run that goes on has a folder there, too, but may have no flow yet.
+        # A run under way has a folder there, too, but may have no flow yet.
         while process.poll() is None and all(one.suffix for one in out.glob(".anabranch/finished/*")):
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)

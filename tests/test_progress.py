@@ -28,7 +28,7 @@ def test_every_run_is_made_once() -> None:
 
 
 def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress asks a run how far it is at each look while it goes on, and twice at most when it has ended; not all 100 at each look."""
+    """At each look, progress asks only the runs under way how far they are. It asks an ended run twice at most."""
     looks, asked = [0], [0]
     update, now_s = Reporter.update, Run.now_s.fget
     assert now_s is not None

@@ -116,7 +116,7 @@ def test_a_sweep_killed_while_it_writes_its_first_file_goes_on(tmp_path: Path) -
 
 
 def assert_same(folder: Path, whole: SweepResult) -> None:
-    """The command goes on to the tables of the other sweep, without the runs that were there."""
+    """The command continues to the tables of the other sweep, without repeating finished runs."""
     before = known(folder / "out")
     (folder / "executed.txt").write_text("")
     assert start(folder).wait() == 0
