@@ -90,7 +90,7 @@ def text() -> str:
 
 
 def _summary(definition: dict[str, Any]) -> list[str]:
-    """What the table is, and the key that chooses it."""
+    """The description of the table, and the key that chooses it."""
     described = " ".join(definition.get("description", "").replace("``", "`").split())
     chosen = _chooser(definition)
     lines = [f"`{chosen[0]} = {_plain(chosen[1])}`", ""] if chosen else []

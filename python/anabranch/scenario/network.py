@@ -179,7 +179,7 @@ class Override(OfLinks):
 
 
 class TopologySection(Table):
-    """Where the nodes and links come from, and what links have of which the topology says nothing."""
+    """The source of nodes and links, and the defaults of attributes that it does not give."""
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
     generate: GeneratedTopology | None = Field(None, description="A generator, by its kind, and its parameters.")
