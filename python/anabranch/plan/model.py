@@ -1,4 +1,4 @@
-"""A plan: splits within a load, with what they are predicted to give."""
+"""A plan: splits within a load, with their predicted throughput."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +40,7 @@ class Plan:
 
     @property
     def worst_link(self) -> tuple[str, str]:
-        """The ends of the link that has it."""
+        """The ends of the link with the worst-case load."""
         return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
 
     @cached_property
@@ -72,5 +72,5 @@ class Plan:
 
     @property
     def worst_pair(self) -> int:
-        """The pair that has it."""
+        """The pair with the least throughput."""
         return int(self.throughput_bps.argmin())

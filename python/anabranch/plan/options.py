@@ -67,7 +67,7 @@ class Options:
         return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
 
     def links(self) -> tuple[Integers, Integers, Floats]:
-        """Where each option's links begin, the links that carry some of the pair's traffic, and what share."""
+        """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
         return _links(self.candidates, self.start, self.path, self.fraction)
 
 
@@ -119,7 +119,7 @@ class Pool:
         self._take(fresh)
 
     def add(self, splits: Splits) -> None:
-        """Let every pair also split so."""
+        """Add the split of every pair as an option."""
         self._take([(pair, split) for pair, split in enumerate(split_of_pairs(splits)) if split not in self._rows])
 
     def _take(self, fresh: list[tuple[int, _Split]]) -> None:

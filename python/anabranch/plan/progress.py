@@ -1,4 +1,4 @@
-"""How far a search for plans is, on standard error."""
+"""Shows the progress of a search for plans on standard error."""
 
 from anabranch.progress import StatusLine
 

@@ -37,7 +37,7 @@ _CLOSE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Splits within a load, with what they cost."""
+    """Splits within a load, with their penalty."""
 
     splits: Splits
     penalty: float

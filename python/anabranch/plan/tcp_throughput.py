@@ -25,7 +25,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True)
 class Connection:
-    """The TCP connection that stands for each pair's traffic: by default that of the paper's section 6."""
+    """The TCP connection that represents each pair's traffic: by default that of the paper's section 6."""
 
     rate_bps: float = 10e6
     """The most that its application sends."""

@@ -53,7 +53,7 @@ def padhye(
     Padhye, Firoiu, Towsley, Kurose 1998, section 2.3. For losses of 1e-5 to 0.05 (TCPBP, section 3; its authors say only that
     it is accurate over a wider range than models without timeouts). ``timeout_s`` is T0, the first timeout of a sequence, above
     0: RFC 6298 makes it a second at least, Linux the RTT and 200 ms, RFC 5348 proposes four RTT. ``packets_per_ack`` is b, at
-    least 1. Where ``max_window`` begins to limit, the model steps: its two counts of round trips a period differ by (2 - b) / 4.
+    least 1. Where ``max_window`` begins to limit, the model has a step: its two counts of round trips a period differ by (2 - b) / 4.
     """
     extra = {"timeout_s": timeout_s, "packets_per_ack": packets_per_ack}
     return _rate("padhye", rtt_s, loss, mss_bytes, max_window, **extra)

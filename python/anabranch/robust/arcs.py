@@ -22,11 +22,11 @@ from anabranch.robust.traffic import Bounds
 _SMALL = 20_000
 """Columns of a program that an interior point solves in a second."""
 _COARSE = (1e-2, 1e-3)
-"""The first tolerances of the first-order method: the first gives an answer early, the second is what 1 % takes."""
+"""The first tolerances of the first-order method: the first gives an answer early, the second suffices for a gap of 1 %."""
 _FINEST = 1e-9
 """The least tolerance of the first-order method."""
 _NOTHING = 1e-7
-"""Shares of a pair on a link below this are what interior points leave of zero."""
+"""Shares of a pair on a link below this count as zero, which interior points do not reach."""
 
 
 def mirrored_links(problem: Problem) -> Integers | None:

@@ -45,11 +45,11 @@ class WorstLoads:
         return loads
 
     def change(self, changes: Iterable[tuple[int, Flow]]) -> None:
-        """Let these pairs' traffic go so."""
+        """Change the flows of these pairs, and update the loads."""
         self.loads = self._updated(self._change(changes))
 
     def _change(self, changes: Iterable[tuple[int, Flow]]) -> list[tuple[int, Integers, Floats]]:
-        """The links that change, by pair, with what was there."""
+        """The links that change, by pair, with their former shares."""
         before: list[tuple[int, Integers, Floats]] = []
         for pair, flow in changes:
             old = self._shares[:, pair].copy()

@@ -25,8 +25,8 @@ def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Floats:
 def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -> tuple[Floats, float]:
     """The same before scaling, and the sum of weights times capacities that makes it a bound.
 
-    The weights of the links are the least that keep the matrices within the model. Where that asks for some traffic of pairs
-    at least, a link may count more, with that traffic alone.
+    The weights of the links are the least that keep the matrices within the model. If the model has a least traffic of pairs,
+    a link may have a greater weight, with this least traffic alone.
     """
     if isinstance(model, Bounds):
         above = model.above

@@ -78,8 +78,8 @@ class Program:
     def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         """The optimum. After a solution by simplex, further rows are added to the solver, which continues from there.
 
-        ``tolerance`` is the relative gap between primal and dual value, and for a first-order method the violation of rows
-        as well, at which a point is good enough.
+        A point is good enough if the relative gap between its primal and dual value is at most ``tolerance``. For a first-order
+        method, the violation of rows must be so as well.
 
         Raises:
             RobustError: there is none, or HiGHS does not find it.

@@ -30,7 +30,7 @@ _OVERLOADED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Protected:
-    """Splits, and what they become after each failure."""
+    """Splits for the network without and after each failure."""
 
     problem: Problem
     splits: Splits
@@ -160,7 +160,7 @@ class _States:
         added[paths] = np.where(values[columns] > SMALLEST_SHARE, values[columns], 0.0)
         missing = 1.0 - np.bincount(candidates.pair, weights=kept, minlength=pairs)
         sums = np.bincount(candidates.pair, weights=added, minlength=pairs)
-        # Where nothing was to be added, rounding may ask for a little: it goes to any path that is left.
+        # Where nothing was to be added, rounding may leave a little: any surviving path takes it.
         some = left & (sums <= 0)[candidates.pair]
         added[some] = 1.0
         sums = np.bincount(candidates.pair, weights=added, minlength=pairs)

@@ -57,7 +57,7 @@ class RobustRouting:
 
     @property
     def worst_link(self) -> tuple[str, str]:
-        """The ends of the link that has it."""
+        """The ends of the link with the worst-case load."""
         return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
 
 

@@ -70,7 +70,7 @@ def of_single_paths(problem: Problem, by: By, restarts: int = 20, seed: int = 1)
     """The loads when each pair takes one of its shortest paths: the most exactly, the least by local search."""
     network, model = problem.network, problem.model
     tied = shortest_with_ties(network, 1, by)
-    # On each link by itself the most is reached when every pair that can cross it does.
+    # The load of a single link is greatest if every pair that can cross it does.
     every = Splits(tied, np.ones(tied.paths)).crossings
     possible = Crossings(every.start, every.pair, np.minimum(1.0, every.share))
     greatest = float(worst_loads(network, model, possible).load.max())

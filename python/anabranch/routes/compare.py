@@ -27,11 +27,11 @@ MOST_NODES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Where packets of a pair get if every router forwards along its own route."""
+    """The delivery of a pair's packets if every router forwards along its own route."""
 
     outcome: Outcome
     path: tuple[str, ...]
-    """The nodes that they pass; of a loop up to the node that they come back to."""
+    """The nodes that they pass; in a loop, up to the node to which they return."""
     cost_s: float
     """Delay x sqrt(loss); infinite for a loop."""
 
@@ -104,7 +104,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs asked for, by several metrics."""
+    """The chosen pairs by several metrics."""
 
     topology: Topology
     metrics: tuple[str, ...]
@@ -258,7 +258,7 @@ def _delivery(
 
 
 def _agreement(topology: Topology, pairs: Sequence[Pair], metric: str) -> dict[str, int]:
-    """How many pairs have the paper's path: as found, and at least and at most over all ways to break ties."""
+    """The number of pairs that have the paper's path: as found, and the least and most over all ways to break ties."""
     same = [pair for pair in pairs if pair.paths[metric].nodes == pair.paths[HEURISTIC].nodes]
     if metric in known_metrics.BY_THROUGHPUT:
         return {"found": len(same), "at_least": len(same), "at_most": len(same), "tied": 0}

@@ -46,7 +46,7 @@ class Routes:
 
     topology: Topology
     metric: str
-    """By what they are best, as the user named it."""
+    """The metric by which they are best, in the user's words."""
     forwarding: Forwarding
     routes: tuple[Route, ...]
 

@@ -18,7 +18,7 @@ from anabranch.topologies import Topology
 from anabranch.topologies.model import columns
 
 Progress = Callable[[int], None]
-"""Is told from time to time for how many more sources (of :meth:`Search.routes`) or targets a search is done."""
+"""A function that receives, from time to time, the number of further sources (:meth:`Search.routes`) or targets that are done."""
 
 
 def _quiet(done: int) -> None:
@@ -48,7 +48,7 @@ class Search:
     """
 
     def __init__(self, topology: Topology) -> None:
-        """Lay out the links for the search."""
+        """Prepare the links for the search."""
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
@@ -80,7 +80,7 @@ class Search:
     ) -> Routes:
         """The best path from each source to each target, by default from all nodes to all others.
 
-        With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` tells where packets get by them.
+        With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` returns the paths that packets then take.
 
         Raises:
             ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.

@@ -49,7 +49,7 @@ def heading(node: PlannedNode) -> str:
 
 
 def interfaces(plan: Plan, node: PlannedNode, more: Callable[[str], str]) -> str:
-    """The addresses; ``more`` gives the lines that stand beside them, by the name of the neighbour ("" for none)."""
+    """The addresses of the interfaces; ``more`` returns further lines for the neighbour of this name ("" for none)."""
     text = f"interface lo\n ip address {node.router}/32\n{more('')}exit\n!\n"
     for neighbour, interface in plan.interfaces[node.name].items():
         text += f"interface {interface.name}\n ip address {interface.address}/31\n{more(neighbour)}exit\n!\n"

@@ -32,12 +32,12 @@ _BY_PORT, _TAGGED, _BY_PAIR, _LOCAL = 2000, 1100, 1000, 500
 
 
 def files13(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
-    """For OpenFlow 1.3; ``tcp_source_ports`` gives flows from these TCP source ports routes of their own."""
+    """The files for OpenFlow 1.3; ``tcp_source_ports`` has separate routes for flows from these TCP source ports."""
     return _files(routes, plan, tcp_source_ports or {}, "OpenFlow13")
 
 
 def files15(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
-    """For OpenFlow 1.5, whose buckets have numbers.
+    """The files for OpenFlow 1.5, whose buckets have numbers.
 
     Select groups of hop-by-hop routes hash differently on each switch (Open vSwitch's extension
     ``selection_method=dp_hash``). Otherwise, flows that share a hash value would stay together all the way.
@@ -187,7 +187,7 @@ def _add_pair(
 
 
 def _disagree(ways: tuple[WeightedPath, ...]) -> bool:
-    """Whether two paths go on to different switches from one that is not the source."""
+    """Whether two paths leave a switch that is not the source towards different switches."""
     following: dict[str, str] = {}
     return any(following.setdefault(one, other) != other for nodes, _ in ways for one, other in pairwise(nodes[1:]))
 
@@ -209,7 +209,7 @@ def _buckets(weights: list[int], actions: list[str]) -> list[tuple[int, str]]:
 
 
 def _hash_values(weights: list[int]) -> int:
-    """How many hash values Open vSwitch (2.10 and later) deals out for these weights."""
+    """The number of hash values that Open vSwitch (2.10 and later) assigns for these weights."""
     needed = max(-(-sum(weights) // min(weights)), min(4 * len(weights), _MOST_HASH_VALUES))
     return max(_FEWEST_HASH_VALUES, 1 << (needed - 1).bit_length())
 

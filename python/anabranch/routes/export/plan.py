@@ -85,7 +85,7 @@ class PlannedNode:
 
     @property
     def end_sid(self) -> IPv6Address:
-        """SRv6: come here, then go on with the next segment."""
+        """SRv6: packets come here, and continue with the next segment."""
         return self.locator[1]
 
     @property
@@ -116,12 +116,12 @@ class Interface:
 
     @property
     def adjacency_sid(self) -> IPv6Address:
-        """SRv6: come to the node, then go over this link."""
+        """SRv6: packets come to the node, and leave over this link."""
         return self.node.locator[0xE_0000 + self.port]
 
     @property
     def arrival_sid(self) -> IPv6Address:
-        """SRv6: come to the node; the neighbour sends it over this link."""
+        """SRv6: packets come to the node; the neighbour sends them over this link."""
         return self.node.locator[0xA_0000 + self.port]
 
 

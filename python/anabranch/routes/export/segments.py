@@ -1,8 +1,8 @@
 """A path as the fewest segments (RFC 8402): nodes that an interior gateway protocol leads to, and single links.
 
-A node segment leads over the shortest path from one node to another by the protocol's metric. It stands for a piece of a
-path where that piece is the only shortest path; elsewhere a link of the path is an adjacency segment. A part of an only
-shortest path is one as well, so that taking the longest piece each time gives the fewest segments.
+A node segment leads over the shortest path from one node to another by the protocol's metric. It replaces a
+piece of a path if that piece is the only shortest path. Elsewhere a link of the path is an adjacency segment. A part of an
+only shortest path is also one. So taking the longest piece each time gives the fewest segments.
 """
 
 import heapq
