@@ -59,7 +59,7 @@ def _two_sided(angle: float, degrees: int) -> float:
 def half_width(values: Sequence[float]) -> float | None:
     """Half the width of the 95 % confidence interval of the mean (Student's t), unknown for fewer than two values.
 
-    It is zero for values that only :data:`ROUNDING` tells apart.
+    It is zero for values whose relative difference is at most :data:`ROUNDING`.
     """
     count = len(values)
     if count < 2:
@@ -99,7 +99,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
     Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` adds up the flows
     that send to the end of the run: those without a size, and those of a traffic group of which no flow has finished. A
     flow counts with its share of the measured time, if the column ``active_share`` gives it. Without such flows goodput
-    is null, and :func:`completion_times` has what counts instead. ``flow_goodput_bps`` is the mean of these flows, and
+    is null; use :func:`completion_times` instead. ``flow_goodput_bps`` is the mean of these flows, and
     ``jain_index`` is over those of them that are TCP.
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
@@ -141,7 +141,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
 
 
 def lasting_goodput(by: Sequence[str]) -> pl.Expr:
-    """``goodput_bps`` of the flows of which it says something, as :func:`summary` has it; null for the others."""
+    """``goodput_bps`` of the flows whose goodput :func:`summary` counts; null for the others."""
     finished = pl.col("size_bytes").is_not_null() & pl.col("fct_s").is_not_null()
     return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
 

@@ -68,10 +68,10 @@ def record(
 
     Args:
         directory: a run directory.
-        run: the number of the run, as the column ``run`` has it; by default the least.
+        run: the number of the run in the column ``run``; by default the least.
         at_s: when the span begins, seconds; by default at the end of the warm-up.
-        for_s: how long it is, seconds.
-        progress: whether to show how far the simulation is.
+        for_s: the length of the span, seconds.
+        progress: whether to show the progress of the simulation.
 
     Raises:
         ReplayError: there is no such run or span, or the run is not one of the packet engine.

@@ -41,7 +41,7 @@ class Answer:
 
 
 def of(outcome: Outcome) -> Answer | None:
-    """The answer by one outcome; nothing if it is known of no treatment."""
+    """The answer by one outcome; nothing if no treatment has a value of it."""
     ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     if ranked.is_empty():
         return None

@@ -15,7 +15,7 @@ from anabranch.report.parts import largest
 
 @dataclass(frozen=True)
 class Cost:
-    """How one of them is shown; ``values`` as :attr:`anabranch.report.outcomes.Outcome.values` has them."""
+    """One cost and its display; ``values`` has the columns of :attr:`anabranch.report.outcomes.Outcome.values`."""
 
     name: str
     shown: Measure

@@ -12,7 +12,7 @@ from anabranch.report.chart import Measure
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.parts import MOST_PANELS, Figure, largest, longest
 
-# From this many flows in a run on, how goodput is distributed says more than its mean.
+# From this number of flows in a run on, the distribution of goodput says more than its mean.
 MANY_FLOWS = 9
 LEAST_COMPLETED = 5
 _BAND = (

@@ -23,10 +23,10 @@ RUN = ("source", "run", "seed")
 class Evaluation:
     """Runs, and what all parts of a page need of them.
 
-    ``by`` are the columns that make a row of the summary: variant, stack, and what else differs among the flows of a
-    run. ``stack_keys`` are the keys of the matrix that say no more than the stack's name. ``summary`` and ``times`` are
-    what :func:`anabranch.statistics.summary` and :func:`anabranch.statistics.completion_times` return by ``by``, with
-    the names of their rows: ``group`` without the stack, ``label`` in full.
+    ``by`` are the columns that identify a row of the summary: variant, stack, and other columns that differ among the flows
+    of a run. ``stack_keys`` are the keys of the matrix that say no more than the stack's name. ``summary`` and ``times``
+    are the results of :func:`anabranch.statistics.summary` and :func:`anabranch.statistics.completion_times` by ``by``,
+    with the names of their rows: ``group`` without the stack, ``label`` in full.
     """
 
     runs: Runs

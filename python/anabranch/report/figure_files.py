@@ -131,7 +131,7 @@ def _configuration(width: float, layout: Mapping[str, Any]) -> Specification:
 
 
 def _each_variant(figure: Figure) -> list[Figure]:
-    """A figure with a selector of variants, one by one; any other as it is."""
+    """A figure for each variant if the figure has a selector of variants; otherwise the figure itself."""
     labels = figure.layout.get("variants", ())
     if len(labels) < 2:
         return [figure]

@@ -97,7 +97,7 @@ class Source:
 
     @property
     def warm_up_s(self) -> float:
-        """From when on goodput counts, seconds; the longest if it is a key of the matrix."""
+        """End of the warm-up, from which on goodput counts, seconds; the longest if it is a key of the matrix."""
         return max(float(run["warm_up_s"]) for run in self.manifest["runs"])
 
     @property

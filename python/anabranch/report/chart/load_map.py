@@ -159,7 +159,7 @@ def _scale_end(shares: pl.Series) -> float:
 
 
 def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Sequence[int]) -> list[dict[str, Any]]:
-    """One row a link: where it lies, and arrays of what it did in each variant."""
+    """One row for each link: its position, and arrays of its values in each variant."""
     order = {variant: place for place, variant in enumerate(variants)}
     # Not by their numbers, which are of one topology.
     rows: dict[tuple[str, str], dict[str, Any]] = {}

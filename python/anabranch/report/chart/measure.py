@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """How a column is shown: its title, the factor from its unit to the one shown, that one's name, and the axis."""
+    """The display of a column: its title, the factor from its unit to the unit shown, the name of that unit, and the axis."""
 
     column: str
     title: str
