@@ -140,7 +140,7 @@ class Schedules:
         self._places: dict[int, int] = {}
 
     def index_of(self, schedule: dict[str, Any]) -> int:
-        """Where a schedule stands; the same table is added once."""
+        """The index of a schedule; the same table is added once."""
         if id(schedule) not in self._places:
             self._places[id(schedule)] = len(self.all)
             self.all.append(schedule)

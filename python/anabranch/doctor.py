@@ -19,7 +19,7 @@ _PATIENCE_S = 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. Without what is not ``needed``, everything runs but what ``detail`` names."""
+    """The result of one check. If a part that is not ``needed`` is missing, all works except what ``detail`` names."""
 
     name: str
     ok: bool

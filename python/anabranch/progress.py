@@ -1,4 +1,4 @@
-"""How far a long piece of work is, on standard error: rate and time left."""
+"""Shows the progress of long work on standard error: rate and time left."""
 
 import sys
 import threading

@@ -28,7 +28,7 @@ class ResultColumn:
     """Empty for a plain number."""
     meaning: str
     unknown: str
-    """When it is null; empty if it never is."""
+    """The condition under which the value is null; empty if it never is."""
 
     @property
     def type(self) -> type[pl.DataType]:

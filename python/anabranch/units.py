@@ -47,7 +47,7 @@ _PACKETS = {"packet": Fraction(1), "packets": Fraction(1)}
 _BDP = {"bdp": Fraction(1)}
 _SPEEDS = {"m/s": Fraction(1), "km/s": Fraction(1000)}
 LENGTHS = {"m": Fraction(1), "km": Fraction(1000)}
-"""Units and what they are in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
+"""Units in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
 PERCENT = {"%": Fraction(1, 100)}
 _FREQUENCIES = {"/s": Fraction(1), "/ms": Fraction(1000), "/min": Fraction(1, 60)}
 
@@ -145,7 +145,7 @@ QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
     (speed, 1, "m/s"),
     (frequency, 1, "a second"),
 )
-"""How to read a text with its unit, how many of what it gives make one of the base unit, and the base unit."""
+"""For each quantity: the parser of a text with its unit, the number of its results that make one base unit, and the base unit."""
 
 
 def meaning(text: str) -> Hashable:

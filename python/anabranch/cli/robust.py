@@ -91,7 +91,7 @@ class Failing:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the splits go."""
+    """The outputs of the splits."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None
     picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None

@@ -52,7 +52,7 @@ class Variation:
 @Parameter(name="*", group=WORK)
 @dataclass(frozen=True)
 class Work:
-    """How the work is shared out."""
+    """The division of the work over threads."""
 
     jobs: Jobs = None
     threads: Annotated[
@@ -67,7 +67,7 @@ class Work:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the results go."""
+    """The outputs of the results."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
@@ -153,7 +153,7 @@ _SHOWN_LINKS = 3
 
 
 def _say_of_engine(result: "Result") -> None:
-    """How late the kernel engine's packets were, and which predictions are none."""
+    """Print the lateness of the kernel engine's packets, and warn of predictions that are not valid."""
     for run in result.manifest["runs"]:
         if not run.get("converged", True):
             say(f"Run {run['run']}: the equations are not solved; do not trust its prediction.")

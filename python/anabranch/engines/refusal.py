@@ -33,7 +33,7 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
 
 
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
-    """Take what is refused out of a compiled run, so that the engine comes to the next problem; whether that is possible."""
+    """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
     if link := _QUEUE.match(refused):
         queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
         alike = [one for one in spec["links"] if one["queue"] == queue and "bytes" in queue["limit"]]

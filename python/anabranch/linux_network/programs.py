@@ -17,7 +17,7 @@ from anabranch.linux_network.system_calls import NEW_NETWORK, NEW_PROCESS_IDS, d
 
 
 class Program:
-    """A program in a network namespace. A thread of its own starts it, and stays as long as the program may."""
+    """A program in a network namespace. A thread of its own starts it. The program ends with this thread at the latest."""
 
     def __init__(self, namespace: int, command: Sequence[str], options: Mapping[str, Any]) -> None:
         """Start it, with the descriptor of the namespace and these options of ``subprocess.Popen``.

@@ -125,7 +125,7 @@ def _watch(
     reporter: Reporter,
     view: "LiveView | None",
 ) -> Iterator[tuple[Run, ValueError]]:
-    """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error.
+    """Shows the progress of the runs until all have ended. Yields each run that the engine refuses, with the error.
 
     ``going`` has the runs that have begun and not ended. A look visits these and the new ends only, as there may be many thousand runs.
     """

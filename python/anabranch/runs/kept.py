@@ -35,7 +35,7 @@ class KeptRun:
     tables: Mapping[str, pl.DataFrame]
     facts: Mapping[str, Any]
     is_new: bool = False
-    """Whether it was made now, so that its series have the number and the matrix values of the run that asked for it."""
+    """Whether it was made now. Then its series have the number and the matrix values of the present run."""
 
 
 def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:

@@ -80,7 +80,7 @@ class Scenario:
         if size > walk.MOST_VARIANTS:
             problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
             raise ScenarioError(problems, source, self._written)
-        # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
+        # a table is checked as a whole without its unknown keys, so that all its problems are found at once
         unknown = frozenset(problem.path for problem in problems)
         self.cases, found = self._validate(walk.without(self.document, unknown))
         known = {problem.path for problem in problems}

@@ -47,7 +47,7 @@ def per_second(
 ) -> float:
     """The flows per second of a group between these sources and destinations; a load needs the stack.
 
-    At a load of 1 their segments, with headers, fill the one link, or the links of all sources or of all destinations, whichever are slower.
+    At a load of 1, their segments with headers fill the given link, or the slower of two groups: the links of all sources, or those of all destinations.
     """
     if short.arrivals is not None:
         return float(units.frequency(short.arrivals))

@@ -76,7 +76,7 @@ def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) 
 
 
 def most_pairs(entry: Traffic, names: Names) -> int:
-    """How many pairs a traffic group may have at most; :class:`ValueError` as :func:`ends_of`."""
+    """The most pairs that a traffic group may have; :class:`ValueError` as :func:`ends_of`."""
     sources, targets = ends_of(entry, names)
     if entry.pattern == "neighbours":
         return len(names.links)

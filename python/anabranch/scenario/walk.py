@@ -1,6 +1,6 @@
 """The document against the models: which keys exist nowhere, and where a list stands for a matrix.
 
-The rule of matrices: a list at a key that takes one value stands for as many variants of the scenario.
+The rule of matrices: a list at a key that takes one value makes a variant of the scenario for each item.
 """
 
 import itertools

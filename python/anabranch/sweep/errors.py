@@ -2,4 +2,4 @@
 
 
 class SweepError(ValueError):
-    """A sweep that cannot begin or go on: says what would be right."""
+    """A sweep that cannot begin or continue: says what would be right."""

@@ -32,7 +32,7 @@ class Axis:
     rows: tuple[tuple[Any, ...], ...]
     is_treatment: bool
     places: tuple[Path, ...]
-    """Where the plan gives the keys; for lists of the scenario, where that does."""
+    """The places of the keys in the plan; for lists of the scenario, in the scenario."""
     corners: tuple[tuple[Any, ...], ...]
     """Rows to be checked before the sweep begins: the ends of ranges, and all rows of lists."""
 
@@ -158,7 +158,7 @@ def _number(value: object) -> tuple[float, str]:
 
 
 def _text(value: float, unit: str) -> str:
-    """A number with its unit, of as many digits as units let it have: ``1234.57 bps`` is finer than a bit."""
+    """A number with its unit and the most digits that the unit allows: ``1234.57 bps`` is finer than a bit."""
     parse = next((parse for parse, *_ in QUANTITIES if _parses(parse, f"1 {unit}")), None)
     text = ""
     for digits in range(DIGITS, 0, -1):

@@ -45,7 +45,7 @@ class PlanError(ScenarioError):
 
 
 class PlanDocument(Table):
-    """A plan as it is written."""
+    """The document of a plan."""
 
     title: str = Field("", description="The question that the sweep answers.")
     scenario: str = Field(min_length=1, description="The scenario's file, relative to the plan.")

@@ -145,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
         former = _read_plan(self.path / PLAN)
         if former is None or former.get("fingerprint") != self._sweep.fingerprint:
             if former is not None:
-                # From here on numbers may be those of either plan, and hashes alone count.
+                # From here on, numbers may belong to either plan, so only hashes identify runs.
                 output_files.write_json(self.path / PLAN, former | {"fingerprint": None})
             for name in _TABLES:
                 for part in parts(self.path, name):

@@ -42,7 +42,7 @@ class Chunk:
     build: str
     """The build of Anabranch that they are for."""
     deaths: int = 0
-    """How many workers have died with it."""
+    """The number of workers that have died with it."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Until:
 
 
 class Rounds:
-    """The seeds of every cell, round by round: a sweep that was killed comes to the same seeds as one that was not."""
+    """The seeds of every cell, round by round: a sweep that was killed reaches the same seeds as one without a kill."""
 
     def __init__(self, sweep: Sweep, rule: Until) -> None:
         """Every cell begins with the plan's seeds."""

@@ -153,7 +153,7 @@ class Processes:
         return answers
 
     def close(self) -> None:
-        """Kill them: the store has what they have answered."""
+        """Kill them: the store has their answers."""
         for one in self._processes:
             one.close()
 

@@ -194,10 +194,10 @@ class Draft:
 
 
 def draw_or_map(positions: Iterable[tuple[float, float]], geographical: bool | None = None) -> list[dict[str, float]]:
-    """Positions (x, y) as longitudes and latitudes if that is what they can be, else as a drawing's coordinates.
+    """Positions (x, y) as longitudes and latitudes if they can be such, otherwise as a drawing's coordinates.
 
-    Formats that do not say which they mean are taken to mean degrees if every position can be one; positions that are
-    all the same say nothing.
+    Some formats do not say which they mean. Then they mean degrees if every position can be in degrees. Positions that are
+    all equal are ignored.
     """
     points = list(positions)
     if len(points) > 1 and len(set(points)) == 1:

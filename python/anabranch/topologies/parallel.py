@@ -1,7 +1,7 @@
 """Parallel links, which join the same two nodes in the same direction: one link that has all their capacity.
 
-Such a link sends what they send together, one packet after another instead of side by side. It can stand for them only if
-packets meet the same delay and loss on each, so links that differ in more than capacity are refused.
+Such a link sends the packets of all of them, one after another instead of side by side. It can replace them only if packets
+meet the same delay and loss on each. So links that differ in more than capacity are refused.
 """
 
 from collections.abc import Callable, Iterable, Iterator

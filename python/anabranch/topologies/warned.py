@@ -8,7 +8,7 @@ from anabranch.topologies.model import Topology
 
 
 def load_warned(name: str, directed: bool | None) -> Topology:
-    """The topology as :func:`anabranch.topologies.load` gives it, its warnings printed."""
+    """Load a topology by :func:`anabranch.topologies.load`, and print its warnings."""
     gc.disable()
     try:
         topology = load(name, directed)

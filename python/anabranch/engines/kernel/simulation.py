@@ -86,7 +86,7 @@ class KernelSimulation:
         return False
 
     def _end(self) -> None:
-        """End the run, and what it needs of Linux."""
+        """End the run and its processes and namespaces in Linux."""
         try:
             if self._reports is None:
                 self._reports = self._iperf3.end(self._run.now_s)

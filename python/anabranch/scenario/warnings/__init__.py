@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of(case: "Case") -> Iterator[Problem]:
-    """All that is worth a warning in one variant."""
+    """All warnings about one variant."""
     for rule in RULES:
         yield from rule(case)
 

@@ -17,7 +17,7 @@ Reader = Callable[[bytes, str, str, bool | None], Draft]
 
 
 class Format(NamedTuple):
-    """How a format is recognised."""
+    """A format, and how to recognise it."""
 
     title: str
     suffixes: tuple[str, ...]

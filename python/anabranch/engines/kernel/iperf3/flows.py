@@ -32,7 +32,7 @@ class Flow:
 
     number: int
     start_s: float
-    """When the client is started."""
+    """Time of the client's start."""
     payload: int
     """Bytes of a full segment or of a datagram."""
     client: NetworkNamespace
