@@ -39,7 +39,7 @@ class Outcome:
     rows: tuple[Row, ...]
 
     def document(self) -> dict[str, Any]:
-        """As it goes into JSON."""
+        """The outcome for JSON."""
         rows = [vars(row) for row in self.rows]
         return {"file": str(self.file), "verdict": self.verdict, "line": self.line, "text": self.text, "rows": rows}
 

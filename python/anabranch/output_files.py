@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARTIAL = ".partial"
-"""Ends the name of a file that is not yet whole."""
+"""The end of the name of a file that is not yet whole."""
 
 
 class FileError(ValueError):

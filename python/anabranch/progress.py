@@ -16,7 +16,7 @@ QUIET_S = 1.0
 LINE_INTERVAL_S = 10.0
 """Seconds between two lines where there is no terminal."""
 STATUS_INTERVAL_S = 2.0
-"""The same for work of unknown length."""
+"""Seconds between two lines about work of unknown length."""
 
 
 class Shown(AbstractContextManager["Shown"]):

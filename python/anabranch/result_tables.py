@@ -14,7 +14,7 @@ Schema = dict[str, type[pl.DataType]]
 """The types of a table's columns by their names, in their order."""
 
 PATH_SEPARATOR = " > "
-"""Between the nodes of a path in a table."""
+"""The text between the nodes of a path in a table."""
 
 
 @dataclass(frozen=True)

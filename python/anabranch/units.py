@@ -149,7 +149,7 @@ QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
 
 
 def meaning(text: str) -> Hashable:
-    """The same for texts that mean the same: a share as a number, a quantity in its base unit, any other text itself."""
+    """A key that is the same for texts of the same meaning: a share as a number, a quantity in its base unit, any other text itself."""
     with suppress(UnitError):
         return percentage(text)
     for parse, scale, base in QUANTITIES:

@@ -78,7 +78,7 @@ class Solving:
 @Parameter(name="*", group=FAILURES)
 @dataclass(frozen=True)
 class Failing:
-    """After which failures the load counts too."""
+    """The failures after which the load counts too."""
 
     fail: Annotated[
         str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')

@@ -19,18 +19,18 @@ from anabranch.topologies import Topology
 
 
 class Answer(Protocol):
-    """In every form in which it is wanted."""
+    """An answer in all output formats."""
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """The answer for JSON."""
         ...
 
     def tables(self, most_rows: int) -> Iterator[TextTable]:
-        """For people."""
+        """The answer for people."""
         ...
 
     def drawing(self) -> str:
-        """As SVG."""
+        """The answer as SVG."""
         ...
 
     def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:

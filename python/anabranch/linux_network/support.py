@@ -29,7 +29,7 @@ def missing() -> str | None:
 
 
 def privileges() -> str:
-    """By what privileges a process of this user can make namespaces with devices.
+    """The privileges by which a process of this user can make namespaces with devices.
 
     Raises:
         NetworkError: it cannot.

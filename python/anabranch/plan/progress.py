@@ -16,7 +16,7 @@ class Moves(StatusLine):
         return self
 
     def __call__(self, what: str, done: float) -> None:
-        """That share of a search is done."""
+        """Report that this share of a search is done."""
         if done == 0:
             self._search_began_s = self.elapsed_s()
         taken = self.elapsed_s() - self._search_began_s

@@ -66,7 +66,7 @@ class Searcher:
         self.least: RobustRouting = solve(problem)
         self.interrupted = False
         self.best: Found | None = None
-        """For the load that is being searched."""
+        """The best splits found for the present load."""
         self._seed = SEED
 
     def within(self, load: float) -> Found:

@@ -27,7 +27,7 @@ class Prediction(NamedTuple):
     """The consequence of a loss outside them."""
 
     def record(self) -> dict[str, Any]:
-        """As it goes into JSON: ``null`` for infinite."""
+        """The prediction for JSON: ``null`` for infinite."""
         record = self._asdict() | {"summary": MODELS[self.model].summary}
         return {key: None if value == inf else value for key, value in record.items()}
 

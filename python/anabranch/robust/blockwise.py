@@ -24,9 +24,9 @@ from anabranch.robust.traffic import Bounds
 _FIRST_SHARE = 0.7
 """Links that an even split loads with this share of the greatest load have a block from the beginning."""
 _OVERLOADED = 1e-9
-"""By what ratio a link must be above the program's load to get a block."""
+"""The relative excess over the program's load from which on a link gets a block."""
 _CHEAPER = 1e-9
-"""By what share of the bound a path must be cheaper than its pair's candidates, to become one."""
+"""The share of the bound by which a path must be cheaper than its pair's candidates, to become one."""
 
 
 def compact(best: Best, gap: float) -> None:

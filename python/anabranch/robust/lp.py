@@ -49,7 +49,7 @@ class Program:
     """Minimise ``cost`` times columns, with rows between bounds; columns and rows are added in blocks."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Starts an empty program."""
         self.columns = 0
         self.rows = 0
         self._columns: list[tuple[Floats, Floats, Floats]] = []

@@ -85,7 +85,7 @@ class Network:
         return source * (self.nodes - 1) + target - (target > source)
 
     def pair_name(self, pair: int) -> str:
-        """For messages."""
+        """The name of a pair for messages."""
         return f"{self.names[self.pair_sources[pair]]} -> {self.names[self.pair_targets[pair]]}"
 
     def link_name(self, link: int) -> tuple[str, str]:

@@ -35,7 +35,7 @@ class Protected:
     problem: Problem
     splits: Splits
     restored: tuple[Splits, ...]
-    """After each failure; pairs that are lost have shares of 0."""
+    """The splits after each failure; pairs that are lost have shares of 0."""
     after: tuple[AfterFailure, ...]
     load_before: float
     lower_bound: float
@@ -48,7 +48,7 @@ class Protected:
 
     @property
     def gap(self) -> float:
-        """Between the bounds, relative."""
+        """The relative gap between the bounds."""
         return relative_gap(self.lower_bound, self.load)
 
 
@@ -110,7 +110,7 @@ class _States:
         self.affected = [(count > 0) & (count < counts[0]) for count in counts]
 
     def even(self) -> list[Floats]:
-        """Even splits over the paths that are left."""
+        """Even splits over the surviving paths."""
         shares = []
         for left in self.left:
             count = np.bincount(self.problem.candidates.pair[left], minlength=self.problem.network.pairs)

@@ -20,7 +20,7 @@ class Loads:
     """The worst case of each of some links."""
 
     links: Integers
-    """By index; shape (links,), as of ``load`` and ``bound``."""
+    """Indexes of the links; shape (links,), as ``load`` and ``bound``."""
     load: Floats
     """Traffic over capacity under the link's worst matrix."""
     bound: Floats

@@ -15,7 +15,7 @@ from anabranch.robust.splits import Splits
 
 Method = Literal["auto", "compact", "exchange"]
 GAP = 1e-6
-"""At which relative gap between the bounds the search ends."""
+"""The relative gap between the bounds at which the search ends."""
 
 _METHODS: dict[str, Callable[[Best, float], None]] = {"auto": auto, "compact": compact, "exchange": exchange}
 
@@ -47,7 +47,7 @@ class RobustRouting:
 
     @property
     def gap(self) -> float:
-        """Between the two, relative to the worst-case load."""
+        """The gap between load and bound, relative to the worst-case load."""
         return (self.worst_case_load - self.lower_bound) / self.worst_case_load if self.worst_case_load > 0 else 0.0
 
     @property

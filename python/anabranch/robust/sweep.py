@@ -56,7 +56,7 @@ def sweep(
 
 
 def records(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """For JSON and tables."""
+    """Records of the steps for JSON and tables."""
     return [
         {
             "single_percent": step.percent,

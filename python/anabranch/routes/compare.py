@@ -43,9 +43,9 @@ class Pair:
     source: str
     target: str
     paths: dict[str, Path]
-    """By metric; empty if there is no way."""
+    """The path by each metric; empty if there is no way."""
     ties: dict[str, int]
-    """By isotone metric, how many paths are equally good."""
+    """The number of equally good paths by each isotone metric."""
     tcpbp_cost_s: dict[str, float]
     """Delay x sqrt(loss) of each metric's path."""
     predicted_bps: dict[str, float]
@@ -75,7 +75,7 @@ class Pair:
         return _ratio(self.deliveries[metric].cost_s, self.tcpbp_cost_s[OPTIMUM])
 
     def record(self) -> dict[str, Any]:
-        """For JSON; numbers without bound are null."""
+        """The pair for JSON; numbers without bound are null."""
         record: dict[str, Any] = {"src": self.source, "dst": self.target, "differs": self.differs, "routes": {}}
         for metric, path in self.paths.items():
             record["routes"][metric] = {

@@ -15,7 +15,7 @@ class Path:
     """One path of a pair, with its share of the pair's traffic."""
 
     nodes: tuple[str, ...]
-    """From the source to the destination."""
+    """The nodes from the source to the destination."""
     weight: float = 1.0
     """Above 0, at most 1; the weights of a route add up to 1."""
     delay_s: float | None = None
@@ -23,7 +23,7 @@ class Path:
     loss: float | None = None
     """Ratio of packets lost, one way."""
     cost: float | None = None
-    """By the metric of the routes, in its unit."""
+    """The cost by the metric of the routes, in its unit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from anabranch.metrics import NEEDS
 from anabranch.topologies import Link, Topology
 
 SIGNAL_SPEED_M_S = 2e8
-"""In glass: two thirds of that in a vacuum."""
+"""The speed of signals in glass: two thirds of that in a vacuum."""
 LEAST_DELAY_S = 1e-6
 """The delay of a link between two nodes in one place."""
 

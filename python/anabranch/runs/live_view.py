@@ -25,7 +25,7 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 class LiveView(AbstractContextManager["LiveView"]):
-    """On standard error, until the runs are over. Then it goes, and the tables of the command are printed."""
+    """A view on standard error until the runs are over. Then it disappears, and the command prints its tables."""
 
     def __init__(self, runs: int) -> None:
         """How many runs there are."""

@@ -24,11 +24,11 @@ class Plan:
     seeds: Sequence[int] | None = None
     engine: str = "packet"
     jitter: float = 0.0
-    """By how much of itself each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
+    """The share by which each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
 
     @property
     def purpose(self) -> str:
-        """The same for the same runs."""
+        """A text that is the same for the same runs."""
         return _purpose(self.scenario, self.seeds, self.engine, self.jitter)
 
     def runs(self, kept: KeptRuns) -> list[Run]:

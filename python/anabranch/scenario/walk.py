@@ -129,7 +129,7 @@ def require_distinct(values: Sequence[Any]) -> None:
 
 
 def meaning(value: Any) -> Hashable:
-    """The same for values that mean the same, however they are written; a table of one name is the name."""
+    """A key that is the same for values of the same meaning, however they are written; a table of one name is the name."""
     if isinstance(value, str):
         return units.meaning(value)
     if isinstance(value, Mapping):

@@ -56,7 +56,7 @@ class Cluster:
         return self.capacity() - len(self._under_way)
 
     def capacity(self) -> int:
-        """Also without workers one, which waits for the first of them.
+        """The chunks that may be under way; one without workers, which waits for the first of them.
 
         Raises:
             SweepError: the scheduler has gone.

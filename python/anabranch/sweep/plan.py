@@ -247,7 +247,7 @@ class Sweep:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for plans whose numbers mean the same runs, on this build of Anabranch."""
+        """A text that is the same for plans whose numbers mean the same runs, on this build of Anabranch."""
         rows = [[axis.keys, axis.rows] for axis in self._axes]
         files = {name: _digest(name) for name in sorted(set(self._files()))}
         return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, engine_build(), _code(), files)

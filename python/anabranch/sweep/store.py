@@ -36,7 +36,7 @@ FORMAT = 1
 ROWS_PER_PART = 100_000
 _LOCK, _KEPT, _NEW = "lock", "kept", "new.parquet"
 _TABLES = (LINKS, FLOWS)
-"""In the order in which they are written."""
+"""The tables in the order in which they are written."""
 
 
 class Store(AbstractContextManager["Store"]):

@@ -19,7 +19,7 @@ class Bundle(Generic[Edge]):
     """The links that are known so far, parallel ones added up."""
 
     def __init__(self, describe: Callable[[Edge], str]) -> None:
-        """Nothing is known yet. ``describe`` returns what messages call an edge."""
+        """Starts without links. ``describe`` returns an edge's name for messages."""
         self._describe = describe
         self._links: dict[tuple[str, str], tuple[Attributes, Edge]] = {}
         self._added: dict[str, bool] = {}

@@ -13,7 +13,7 @@ class Files:
     """The files of an export before they are written."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    """By name."""
+    """The texts of the files by name."""
     largest_error: float = 0.0
     """The most by which a whole-number weight misses the share that was meant."""
     warnings: list[str] = field(default_factory=list)

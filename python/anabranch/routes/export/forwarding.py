@@ -14,10 +14,10 @@ from anabranch.routes.model import Path, Route, Routes
 Shares = dict[str, float]
 """Neighbours with their shares of the traffic; the shares add up to 1."""
 NextHops = dict[str, dict[str, Shares]]
-"""By router, then by destination."""
+"""The shares of next hops by router, then by destination."""
 WeightedPath = tuple[tuple[str, ...], float]
 PairPaths = dict[tuple[str, str], tuple[WeightedPath, ...]]
-"""By source and destination."""
+"""The paths with their shares by source and destination."""
 
 BY_PAIR = "openflow13, openflow15, srv6 and segment-routing"
 """The formats in which the source decides, with shares; for messages."""
@@ -151,7 +151,7 @@ def paths(routes: Routes) -> PairPaths:
 
 
 def by_source(pairs: PairPaths) -> dict[str, dict[str, tuple[WeightedPath, ...]]]:
-    """The same by source, then by destination."""
+    """The same paths by source, then by destination."""
     table: dict[str, dict[str, tuple[WeightedPath, ...]]] = {}
     for (source, target), ways in pairs.items():
         table.setdefault(source, {})[target] = ways

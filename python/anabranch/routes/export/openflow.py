@@ -219,7 +219,7 @@ def _output(interface: Interface) -> str:
 
 
 def _host(node: PlannedNode) -> str:
-    """For ``ip -batch`` in the network namespace of the node's host. A static neighbour entry replaces ARP."""
+    """Lines for ``ip -batch`` in the network namespace of the node's host. A static neighbour entry replaces ARP."""
     interface = node.host_interface
     return heading(node, "its host") + (
         f"link set {interface} address {node.host_mac}\n"

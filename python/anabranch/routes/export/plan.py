@@ -106,7 +106,7 @@ class Interface:
 
     @property
     def name(self) -> str:
-        """The same on no other node, so that all nodes may stand in one network namespace; at most 15 characters."""
+        """A name that no other node uses, so that all nodes may be in one network namespace; at most 15 characters."""
         return f"{self.node.identifier}-{self.neighbour.identifier}"
 
     @property
@@ -133,16 +133,16 @@ class Plan:
     prefix: IPv4Network
     prefix6: IPv6Network
     nodes: dict[str, PlannedNode]
-    """By name."""
+    """The nodes by name."""
     interfaces: dict[str, dict[str, Interface]]
-    """By node, then by neighbour, in the order of ports."""
+    """The interfaces by node, then by neighbour, in the order of ports."""
 
     def interface(self, node: str, neighbour: str) -> Interface:
         """The node's interface to the neighbour."""
         return self.interfaces[node][neighbour]
 
     def document(self) -> dict[str, Any]:
-        """As JSON, so that a stranger can read which address is which node."""
+        """The plan for JSON, which shows a reader which address belongs to which node."""
         return {
             "topology": self.topology.name,
             "prefix": str(self.prefix),

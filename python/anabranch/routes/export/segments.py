@@ -21,7 +21,7 @@ _LARGEST_COST = 65_535  # RFC 2328, section A.4.2
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From one node of a path to another."""
+    """A segment from one node of a path to another."""
 
     kind: Literal["node", "adjacency"]
     source: str
