@@ -243,7 +243,7 @@ def _beside(speed: float, runs: list[float]) -> str:
 
 
 def _beside_htsim(each: Measured) -> str:
-    """Its speed, how many times faster the engine is if both did the same work, and its goodput as a share of the engine's."""
+    """htsim's speed, the ratio of the engine's speed to it if both did the same work, and its goodput as a share of the engine's."""
     if not each.htsim_runs:
         return ""
     speed = median(run.hops_per_second for run in each.htsim_runs)

@@ -35,7 +35,7 @@ PAGE = ROOT / "docs" / "validation" / "convergence.md"
 SCENARIO = ROOT / "scenarios" / "link-failure.toml"
 DAEMONS = Path("/usr/lib/frr")
 USER = "frr"
-"""As whom they run."""
+"""The user as whom the daemons run."""
 BEGIN, END = "<!-- generated -->", "<!-- end -->"
 FAILED = ("Denver", "Kansas City")
 HELLO_S, DEAD_S = 1, 4
@@ -47,7 +47,7 @@ _MOST_PATHS = 64
 _PATIENCE_S = 60
 _LOOK_S = 0.02
 _BEGIN_S = 0.5
-"""In which ``ip monitor`` begins."""
+"""Seconds in which ``ip monitor`` begins."""
 STAMP = re.compile(r"^\[(\S+)\]", re.MULTILINE)
 
 NextHops = Mapping[tuple[str, str], frozenset[str]]
@@ -55,7 +55,7 @@ NextHops = Mapping[tuple[str, str], frozenset[str]]
 
 
 def next_hops(topology: Topology) -> NextHops:
-    """By ``routes --metric ospf``: the second node of each shortest path."""
+    """Next hops by ``routes --metric ospf``: the second node of each shortest path."""
     found = {}
     for route in Search(topology).shortest("ospf", _MOST_PATHS).routes:
         least = min(path.cost for path in route.paths)
@@ -64,7 +64,7 @@ def next_hops(topology: Topology) -> NextHops:
 
 
 def without(topology: Topology, ends: tuple[str, str]) -> Topology:
-    """Without the links between two nodes."""
+    """The topology without the links between two nodes."""
     return replace(
         topology, links=tuple(link for link in topology.links if {link.source, link.target} != set(ends)), warnings=()
     )
@@ -80,7 +80,7 @@ class Router:
 
     @property
     def address(self) -> str:
-        """By which others know it."""
+        """The address by which others know it."""
         return f"10.8.0.{self.number}"
 
 

@@ -96,7 +96,7 @@ class Links:
         return Links(len(index), source, target, delay, np.full(len(source), 1e-3))
 
     def network(self) -> _core.Network:
-        """For Anabranch."""
+        """The network for Anabranch."""
         count = len(self.source)
         return _core.Network(
             self.nodes,
@@ -109,15 +109,15 @@ class Links:
         )
 
     def matrix(self) -> Any:
-        """For scipy."""
+        """The network for scipy."""
         return csr_matrix((self.delay_ms, (self.source, self.target)), shape=(self.nodes, self.nodes))
 
     def igraph(self) -> igraph.Graph:
-        """For igraph."""
+        """The network for igraph."""
         return igraph.Graph(self.nodes, list(zip(self.source, self.target, strict=True)), directed=True)
 
     def rustworkx(self) -> rustworkx.PyDiGraph:
-        """For rustworkx."""
+        """The network for rustworkx."""
         graph = rustworkx.PyDiGraph()
         graph.add_nodes_from(range(self.nodes))
         edges = zip(self.source.tolist(), self.target.tolist(), self.delay_ms.tolist(), strict=True)
@@ -125,7 +125,7 @@ class Links:
         return graph
 
     def networkx(self) -> networkx.DiGraph:
-        """For networkx."""
+        """The network for networkx."""
         graph = networkx.DiGraph()
         graph.add_nodes_from(range(self.nodes))
         edges = zip(self.source.tolist(), self.target.tolist(), self.delay_ms.tolist(), strict=True)

@@ -72,7 +72,7 @@ class Cell:
         return ns2.bandwidth_delay_packets(self.bottleneck_bps, self.one_way_s, WIRE_BYTES)
 
     def __str__(self) -> str:
-        """As the page names it."""
+        """The cell's name on the page."""
         flows = f"{self.flows} flow{'s' if self.flows > 1 else ''}"
         return f"{self.algorithm}, {flows}, {self.bottleneck_bps / 1e6:.0f} Mbit/s, {self.one_way_s * 1e3:.0f} ms, {self.loss:g}"
 
@@ -86,7 +86,7 @@ class Run:
     timeouts: int
     flood_seconds: float = 0.0
     below_threshold: float = 0.0
-    """Both of ns-2 only; see bench/peers/single_flow.tcl."""
+    """Values of ns-2 only, as ``flood_seconds``; see bench/peers/single_flow.tcl."""
 
 
 def grid(quick: bool) -> list[Cell]:
@@ -110,7 +110,7 @@ def lost_packets(cell: Cell, seed: int, early_loss: bool) -> list[int]:
 
 
 def start_interval_s(seed: int) -> float:
-    """From the start of one flow to the start of the next."""
+    """Seconds from the start of one flow to the start of the next."""
     return 0.010 + 0.001 * seed
 
 

@@ -248,7 +248,7 @@ def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
 
 
 def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
-    """The same network and flows, for this engine."""
+    """The scenario of the same network and flows, for this engine."""
     links, queues, losses = [], [], []
     for index, round_trip_s in enumerate(cell.round_trips_s):
         middle, exit_link = f"path {index}", [f"path {index}", "sink"]

@@ -84,7 +84,7 @@ class Comparison:
 
     key: str
     run: Callable[[bool], Section]
-    """With fewer seeds and cells if the argument is true."""
+    """Runs the comparison, with fewer seeds and cells if the argument is true."""
 
 
 def percent(ratio: float) -> str:

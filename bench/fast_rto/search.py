@@ -25,7 +25,7 @@ class Finalist:
     choice: Choice
     score: float
     on_thesis: float
-    """On the thesis' cases alone."""
+    """The score on the thesis' cases alone."""
 
 
 CHOICES: Mapping[str, Sequence[float]] = {

@@ -14,7 +14,7 @@ from bench.fuzz.scenarios import compiled, random_scenario
 ON_THREADS_EVERY = 10
 """One scenario in this number is predicted on two threads as well."""
 BALANCED = 1e-3
-"""By how much of its capacity the load of a link may be beyond it where the equations are solved, as a share."""
+"""The share of its capacity by which the load of a link may exceed it where the equations are solved."""
 
 
 def predictable_scenario(number: int) -> dict[str, Any]:

@@ -214,7 +214,7 @@ def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
 
 
 def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
-    """By class, the factors between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
+    """The factors of each class between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
     found = {}
     for name, rows in _flows(judged).group_by("limited_by"):
         runs = rows.explode("runs").filter(pl.col("runs") > 0)

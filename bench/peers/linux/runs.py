@@ -28,7 +28,7 @@ class FlowRun:
     """Data segments, retransmissions included, over the whole run."""
     retransmits: int
     window_limited_s: float
-    """For how long the receive window held the sender back."""
+    """Seconds for which the receive window held the sender back."""
 
 
 @dataclass(frozen=True)
