@@ -3,8 +3,8 @@
 Every function has these arguments, numbers or arrays that broadcast as in numpy, and returns a number or an array:
 
 - ``rtt_s``: round-trip time, seconds, above 0;
-- ``loss``: ratio of packets lost, at least 0 and less than 1. Without loss the window is the limit, and the rate infinite where
-  ``max_window`` is;
+- ``loss``: ratio of packets lost, at least 0 and less than 1. Without loss ``max_window`` limits the rate,
+  which is infinite where it is;
 - ``mss_bytes``: payload of a full segment, bytes, above 0;
 - ``max_window``: the most segments that may be in flight (the receiver's window), above 0 or infinite.
 

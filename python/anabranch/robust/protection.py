@@ -5,8 +5,9 @@ share for each failure and surviving path. The program minimises one ``t``, the 
 after each failure. So the answer is the least load that the operator must allow for to survive every failure.
 Blocks are added for the links, of any failure, that separation finds overloaded, as in :mod:`anabranch.robust.blockwise`.
 
-A lower bound needs no solver. Given weighted matrices for links after failures, a path costs a pair the sum of three parts: its price
-before, its price after each failure that it survives, and the price of the cheapest surviving path after each other failure.
+A lower bound needs no solver. Weighted matrices for links before and after failures give each path its prices. A path costs a pair its
+price before failures, and its price after each failure that it survives. For each other failure, the price of the cheapest surviving
+path is added.
 """
 
 from collections.abc import Sequence
