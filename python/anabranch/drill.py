@@ -28,8 +28,8 @@ class Row:
 class Outcome:
     """The result of a script.
 
-    ``passed``, ``failed`` (with rows to compare), ``refused`` (it needs what a simulator has not got) or ``invalid``
-    (not of the language); ``line`` and ``text`` say where and why.
+    The verdict is ``passed``, ``failed`` (with rows to compare), ``refused`` (the simulator lacks something) or ``invalid``
+    (not of the language). ``line`` and ``text`` say where and why.
     """
 
     file: Path

@@ -122,10 +122,10 @@ class Source:
 class Runs:
     """Everything that a report is made of.
 
-    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
-    directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run,
-    whether it was ``interrupted``, and ``active_share`` (share of the measured time that lies between the flow's start
-    and its end). ``states`` has the shares of time in the states of congestion controls that report them; it is empty
+    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables,
+    and two more: ``source`` (index of the run directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one
+    chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run, and whether it was
+    ``interrupted``. Its ``active_share`` is the share of the measured time that lies between the flow's start and its end. ``states`` has the shares of time in the states of congestion controls that report them; it is empty
     without any. ``routes`` and ``link_state`` are of routings that measure links; ``routes`` is empty without any.
     """
 

@@ -3,7 +3,7 @@
 It follows from the topology and two prefixes alone, so that files of several formats and of several exports fit together:
 
 - Nodes count from 1 in the order of the topology; node 3 is ``n3`` in names of files and interfaces.
-- The lower half of the IPv4 prefix (10.0.0.0/8) is cut into equal prefixes, /24 or as much longer as they must be; node 3
+- The lower half of the IPv4 prefix (10.0.0.0/8) is cut into equal prefixes of /24, or longer ones for many nodes. Node 3
   has the third after the first, 10.0.3.0/24. Its first address is the router, its second the host attached to it.
 - The upper half is cut into /31 (RFC 3021), one for each two nodes that a link joins, in the order of the topology; the
   even address belongs to the node with the lower number.
