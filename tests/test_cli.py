@@ -61,7 +61,7 @@ FINITE = LINE.replace("bulk = true", 'size = ["10 kB", "3 MB"]').replace('stack 
 def test_flows_that_finish_have_completion_times_and_no_goodput(
     scenario: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was sent over the duration said nothing of how long it took."""
+    """A flow that finishes has no goodput over the duration: that would not say how long the flow took."""
     scenario.write_text(FINITE.replace("3 MB", "1 MB"))
     assert status(["run", str(scenario), "--no-report", "--out", "out"]) == 0
     out = capsys.readouterr().out

@@ -345,7 +345,7 @@ def test_near_equal_and_pareto_paths_are_those_of_all_simple_paths(network, thre
     limit = min(costs.values()) * (1 + threshold)
     (near,) = Search(network).within("tcpbp-exact", threshold, 100, [source], [target]).routes
     found = {path.nodes for path in near.paths}
-    # Delays are rounded to picoseconds, which decides for nobody but those on the limit.
+    # Delays are rounded to picoseconds, which matters only for paths on the limit.
     assert {nodes for nodes, cost in costs.items() if cost < limit * (1 - 1e-6)} <= found
     assert found <= {nodes for nodes, cost in costs.items() if cost < limit * (1 + 1e-6)}
     assert [path.cost for path in near.paths] == sorted(path.cost for path in near.paths)

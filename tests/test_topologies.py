@@ -221,7 +221,7 @@ def test_delays(text: str, expected: float, tmp_path: Path) -> None:
     assert read(tmp_path, "a.csv", f"source,target,delay\na,b,{text}").links[0].delay_s == expected
 
 
-# What is wrong, and what the message must therefore contain: the place, the value, and what would be right.
+# The words that the message about each file must contain: the place, the value, and what would be right.
 REFUSED = {
     "back-or-parallel.csv": ["line 3 (b -> a)", "goes back where line 2 (a -> b) goes", "directed"],
     "billion-laughs.graphml": ["document type", "remove the DOCTYPE"],

@@ -1,4 +1,4 @@
-"""What a scenario may say but its author may not mean: ``check`` and ``run`` warn, with the place and the remedy."""
+"""Valid values that may be mistakes: ``check`` and ``run`` warn, with the place and the remedy."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_parallel_links_are_a_warning_of_check_and_run(tmp_path: Path, capsys: p
 
 
 def test_a_capacity_that_no_link_takes_is_a_warning() -> None:
-    """Whoever sweeps ``topology.capacity`` over links with their own would compare equal runs."""
+    """A sweep of ``topology.capacity`` over links with their own capacity would compare equal runs."""
     unused = LINE.replace("[topology]\n", '[topology]\ncapacity = "50Mbps"\n')
     assert warnings(unused) == {
         "topology.capacity": "has no effect: every link has a capacity of its own; topology.override changes it"

@@ -30,7 +30,7 @@ def test_json_says_path_transport_and_throughput_of_every_pair(capsys: pytest.Ca
     assert len(document["splits"]) == 182
     assert {split["transport"] for split in document["splits"]} == {"tolerant"}
     assert document["throughput_total_bps"] == pytest.approx(1820e6)
-    # What tolerates reordering splits as robust routing would, to the least load.
+    # Pairs that tolerate reordering split as in robust routing, to the least load.
     assert document["worst_case_load"] == pytest.approx(document["lower_bound"], rel=1e-3)
     assert document["hybrid"]["single_percent"] >= 0
 

@@ -1,4 +1,4 @@
-"""Runs the command line and turns what comes of it into an exit status."""
+"""Runs the command line and turns its result into an exit status."""
 
 import atexit
 import os
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Let no message fail: a closed stream takes all of them, and characters that its encoding lacks become escapes."""
+    """Prepare the streams so that no message fails: a closed stream discards messages, and characters that its encoding lacks become escapes."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))

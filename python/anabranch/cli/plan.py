@@ -36,7 +36,7 @@ class Allowed:
 @Parameter(name="*", group=TRAFFIC)
 @dataclass(frozen=True)
 class Transport:
-    """What TCP is told of every pair."""
+    """Options of the transport, the same for every pair."""
 
     tolerant: Annotated[
         str,
@@ -51,7 +51,7 @@ class Transport:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the plan goes."""
+    """The outputs of the plan."""
 
     out: Annotated[
         Path | None, Parameter(name=["--out", "-o"], help="Write the plan (plan.json, plan.toml) into this directory.")

@@ -18,7 +18,7 @@ DOCUMENT, SCENARIO = "plan.json", "plan.toml"
 
 
 def tolerant_pairs(given: str, network: Network) -> Booleans:
-    """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
+    """For each pair, whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
 
     Raises:
         RobustError: names file, line and value, and what would be right.

@@ -2,8 +2,9 @@
 
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
-is a CSV with the header ``source,target,rate`` (or ``src,dst,rate``), TOML ``[Seattle]`` with ``Denver = "1Gbps"`` below it, or SNDlib XML, whose demands count
-Mbit/s as its capacities do. Pairs that are not named send nothing; every node of a hose must be named.
+is a file of one of three formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
+``Denver = "1Gbps"`` below it. In SNDlib XML, demands count Mbit/s as its capacities do. Pairs that are not named send nothing; every
+node of a hose must be named.
 """
 
 import csv
@@ -29,7 +30,7 @@ _ENDS = {"src": "source", "dst": "target"}
 
 
 def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
-    """What each node may send and receive, bit/s: a rate for all, or a file.
+    """The most that each node may send and receive, bit/s: a rate for all, or a file.
 
     Raises:
         RobustError: neither a rate nor a file that can be used.
@@ -54,7 +55,7 @@ def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
 
 
 def pair_rates(source: str, network: Network) -> Floats:
-    """What each pair sends, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
+    """The rate of each pair, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
 
     Raises:
         RobustError: none of these, or it cannot be used.

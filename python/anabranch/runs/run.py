@@ -23,7 +23,7 @@ from anabranch.units import PICOSECONDS_PER_SECOND, duration
 
 @dataclass
 class Run:
-    """A run that is to be made, or taken from those that were finished before."""
+    """A run to make, or to take from the runs that were finished before."""
 
     number: int
     scenario: Scenario
@@ -53,7 +53,7 @@ class Run:
         return self._recorder.packet_hops if self._recorder else 0
 
     def goodput_over_time(self) -> pl.DataFrame:
-        """What :meth:`anabranch.runs.recorder.Recorder.goodput_over_time` returns; without rows before the run has begun."""
+        """The rows of :meth:`anabranch.runs.recorder.Recorder.goodput_over_time`; none before the run has begun."""
         recorder = self._recorder
         return pl.DataFrame() if recorder is None else recorder.goodput_over_time()
 

@@ -27,7 +27,7 @@ Answer = tuple[Chunk, Batch | Died]
 
 
 class Workers(Protocol):
-    """Whoever executes chunks."""
+    """Executes chunks."""
 
     def free(self) -> int:
         """How many chunks may be submitted now."""
@@ -39,10 +39,10 @@ class Workers(Protocol):
         """Have a chunk executed."""
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """The chunks that have ended; waits so long for the first one."""
+        """The chunks that have ended; waits at most ``timeout_s`` for the first one."""
 
     def close(self) -> None:
-        """End; what is under way is given up."""
+        """End, and give up the chunks under way."""
 
 
 class Here:
@@ -110,11 +110,11 @@ class Processes:
     """Processes on this machine. One that dies is replaced; they end with this process, however it ends."""
 
     def __init__(self, number: int) -> None:
-        """So many."""
+        """Starts ``number`` processes."""
         self._processes = [_Process() for _ in range(number)]
 
     def free(self) -> int:
-        """Those without a chunk."""
+        """The number of processes without a chunk."""
         return sum(one.chunk is None for one in self._processes)
 
     def capacity(self) -> int:
@@ -129,7 +129,7 @@ class Processes:
             one.connection.send(chunk)
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """What processes have answered, or died of.
+        """The answers of processes, or the errors of which they died.
 
         Raises:
             OtherBuildError: the package was changed since this process began.
@@ -153,7 +153,7 @@ class Processes:
         return answers
 
     def close(self) -> None:
-        """Kill them: the store has what they have answered."""
+        """Kill them: the store has their answers."""
         for one in self._processes:
             one.close()
 

@@ -21,9 +21,9 @@ LARGEST_TOPOLOGY = 2**30
 def load(source: str | Path, directed: bool | None = None) -> Topology:
     """The topology of that name or in that file; a :class:`~pathlib.Path` is always a file.
 
-    ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib); without it they
-    are not, and each is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning tells; if they
-    differ in something else, they are refused.
+    ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib). By default they are not, and each
+    is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning says so; if they
+    differ in another attribute, they are refused.
 
     Raises:
         TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what

@@ -1,4 +1,4 @@
-"""What a scenario may say but its author may not mean: a rule for each trap, with the place and the remedy."""
+"""Warnings about valid values that may be mistakes: a rule for each trap, with the place and the remedy."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def of(case: "Case") -> Iterator[Problem]:
-    """All that is worth a warning in one variant."""
+    """All warnings about one variant."""
     for rule in RULES:
         yield from rule(case)
 
 
 def _topology(case: "Case") -> Iterator[Problem]:
-    """What the loader changed."""
+    """The changes that the loader made."""
     for warning in case.topology.warnings:
         yield Problem(("topology",), warning)
 

@@ -1,7 +1,7 @@
 """One module for each file format, with a function ``read(data, source, name, directed)`` that returns a draft.
 
-``data`` is the whole file, ``source`` what errors call it, ``name`` the topology's name if the file has none, and
-``directed`` what the caller says of the edges (``None``: nothing). A format is registered by a line in
+``data`` is the whole file, ``source`` its name in errors, and ``name`` the topology's name if the file has none.
+``directed`` says whether edges are directed (``None``: unknown). A format is registered by a line in
 :data:`FORMATS`.
 """
 
@@ -17,12 +17,12 @@ Reader = Callable[[bytes, str, str, bool | None], Draft]
 
 
 class Format(NamedTuple):
-    """How a format is recognised."""
+    """A format, and how to recognise it."""
 
     title: str
     suffixes: tuple[str, ...]
     content: re.Pattern[bytes]
-    """What the first kilobyte of such a file matches."""
+    """Matches the first kilobyte of such a file."""
 
 
 FORMATS = {

@@ -1,7 +1,7 @@
 """SNDlib's XML network files (https://sndlib.put.poznan.pl).
 
 Coordinates x, y are longitude and latitude if the file says so, or a drawing's. A link's capacity is the pre-
-installed one, or that of its largest module; SNDlib leaves the unit open, and Mbit/s is what its instances use. Its
+installed one, or that of its largest module. SNDlib leaves the unit open; its instances use Mbit/s. Its
 cost is the routing cost, or the set-up cost. Whether links are directed stands in another file (the model), so the
 caller says it.
 """
