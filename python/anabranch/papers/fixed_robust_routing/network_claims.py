@@ -13,13 +13,13 @@ from anabranch.papers.study import Claim, Verdict
 from anabranch.report.chart import with_interval
 
 FULL_RATE = 10.0
-"""Mbit/s: what a connection's application writes."""
+"""Rate at which a connection's application writes, Mbit/s."""
 ROUNDED = 0.005
 """The paper prints loads with two decimals."""
 CLOSE = 0.05
-"""Throughputs that differ by less than this share are alike."""
+"""Throughputs that differ by at most this share count as alike."""
 SAME_RATE = 0.05
-"""Mbit/s: throughputs that differ by less are equal."""
+"""Throughputs that differ by at most this count as equal, Mbit/s."""
 
 
 def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
@@ -223,7 +223,7 @@ def _throughput_order(found: Found) -> Claim:
 
 
 def _higher_with(found: Found, optimum: str) -> str:
-    """At which X HYBRID-DELAY has more throughput than HYBRID-HOP, where both were run with this optimum."""
+    """The X at which HYBRID-DELAY has more throughput than HYBRID-HOP, of the X at which both were simulated with this optimum."""
     higher, run = [], []
     for percent in X:
         delay, hop = (f"{heuristic}-{percent}-{optimum}" for heuristic in ("delay", "hop"))

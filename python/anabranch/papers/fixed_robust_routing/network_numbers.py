@@ -1,4 +1,4 @@
-"""Section 6's numbers and tables, with what other readings make of them."""
+"""Section 6's numbers and tables, with those of other readings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.papers.study import Lab, Number, Table
 from anabranch.report.chart import with_interval
 
 EARLIER = {"plan-0.7": 168, "plan-0.6": 123, "plan-0.52": 74}
-"""Pairs on single paths that an earlier local search of ours found, which counted nothing else."""
+"""Number of single-path pairs by an earlier local search of ours, which maximised only this number."""
 
 
 def numbers(found: Found) -> list[Number]:

@@ -1,4 +1,4 @@
-"""What section 4's experiments say: claims, numbers, pictures."""
+"""Findings of section 4: claims, numbers, pictures, tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from anabranch.papers.study import Claim, Number, Picture, Table, Verdict
 from anabranch.report.chart import with_interval
 
 _INSIDE_A_STEP, _BEYOND = 1.6, 2.0
-"""ms: still two steps of 0.4 ms after the knee, and after the next one."""
+"""Differences at the end of the first and of the second step of 0.4 ms after the knee, ms."""
 
 
 def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
@@ -142,13 +142,13 @@ def _shown(found: Found, mixes: Sequence[str]) -> str:
 
 
 def _turned(found: Found, reading: str, mixes: Sequence[str]) -> list[float]:
-    """The differences from 1.3 ms on at which throughput does not fall from mix to mix."""
+    """The differences from 1.3 ms on at which some mix has more throughput than the mix before it."""
     curves = [dict(found.curve(reading, mix)) for mix in mixes]
     return [d for d in curves[0] if d >= D and not _falling([curve[d] for curve in curves])]
 
 
 def _ordered(found: Found, mixes: Sequence[str]) -> Verdict:
-    """Whether the first mix has the most throughput and so on: at 1.3 ms, and at every greater difference, in both readings."""
+    """The verdict on the order of mixes by throughput: it holds if every reading has it from 1.3 ms on, partly if at 1.3 ms only."""
     turned = [d for reading in READINGS for d in _turned(found, reading.name, mixes)]
     return "holds" if not turned else "holds partly" if D not in turned else "does not hold"
 
