@@ -1,4 +1,4 @@
-"""The README of a reproduced paper: how it was read, verdicts, numbers beside the published ones, pictures, tables."""
+"""The README of a reproduced paper: our readings, verdicts, numbers beside the published ones, pictures, tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(lab: Lab, findings: Findings) -> None:
 
 
 def text(lab: Lab, findings: Findings, about: str) -> str:
-    """The README in Markdown; ``about`` has the title and what the paper is about, then sections."""
+    """The README in Markdown; ``about`` has the title, an abstract, then sections."""
     title, _, rest = about.strip().partition("\n")
     abstract, section, reading = rest.partition("\n## ")
     parts = [title, abstract.strip(), _how(lab), "## Claims", _claims(findings.claims), (section + reading).strip()]
@@ -90,12 +90,12 @@ def _sentences(sentences: Sequence[str]) -> str:
 
 
 def verbatim(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """The text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; what would end a cell is escaped."""
+    """A table in Markdown; characters that would end a cell are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines
