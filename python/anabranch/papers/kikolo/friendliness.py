@@ -14,8 +14,8 @@ from anabranch.results import Result
 PLACE = {"figure-7": "Figure 7", "figure-8": "Figure 8"}
 RATE = {"figure-7": "1 Gbit/s", "figure-8": "100 Mbit/s"}
 LEFT, EXCELLENT, SUFFERS = 50.0, 90.0, 100 / 3
-"""Percent: what friendly and excellent friendliness leave to the others of what they have beside five of their own kind, and the
-share of the throughput below which Kikolo counts as suffering considerably."""
+"""Thresholds in percent. With friendly and with excellent behaviour, the others keep at least this share of their throughput beside
+five of their own kind. Kikolo suffers considerably if its share of the throughput is less than the third value."""
 
 
 def shares(result: Result) -> Cells:
@@ -30,7 +30,7 @@ def shares(result: Result) -> Cells:
 
 
 def left(result: Result, own_kind: Result) -> Cells:
-    """What the others have beside five Kikolo flows, in percent of what they have beside five of their own kind."""
+    """Throughput of the others beside five Kikolo flows, in percent of their throughput beside five of their own kind."""
     beside = _throughput(result).filter(pl.col("traffic") == "other")
     own = (
         _throughput(own_kind)
@@ -47,7 +47,7 @@ def _throughput(result: Result) -> pl.DataFrame:
 
 
 def picture(found: Cells, figure: str) -> Picture:
-    """Like the paper's."""
+    """The figure, like the paper's."""
     chart = charts.lines(
         frame(found),
         x="loss",
@@ -67,7 +67,7 @@ def picture(found: Cells, figure: str) -> Picture:
 
 
 def table(found: Cells, figure: str) -> Table:
-    """What Kikolo leaves to the others."""
+    """A table of the throughput that Kikolo leaves to the others (:func:`left`)."""
     losses = rates(found)
     return Table(
         f"{figure}-left",
@@ -79,7 +79,7 @@ def table(found: Cells, figure: str) -> Table:
 
 
 def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
-    """Of both figures: ``kept`` is what the others keep."""
+    """The claims of both figures, from Kikolo's shares and from the throughput that the others keep (:func:`left`)."""
     seven, eight = share["figure-7"], share["figure-8"]
     high_7, low_7 = rates(seven, above=1e-4), rates(seven, below=1e-4)
     suffers = {name: max(seven[name, loss].mean for loss in low_7) for name in ("BIC", "Scalable")}

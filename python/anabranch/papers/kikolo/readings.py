@@ -1,4 +1,4 @@
-"""What other readings of the paper, other sources of the competitors, other paths and longer runs would change."""
+"""Effects of other readings of the paper, other sources of the competitors, other paths and longer runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPETITORS = {
 LINUX = [key for key in COMPETITORS if key.startswith("linux-")]
 WIDE = "gamma = 0.995"
 SMALL = ("s3-to-s1", "round-trip", "threshold-3", "table-1", "half")
-"""The readings other than of gamma."""
+"""The readings that do not change gamma."""
 
 
 def shares(result: Result, figure: str) -> Cells:
@@ -43,7 +43,7 @@ def shares(result: Result, figure: str) -> Cells:
 
 
 def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int, int, str]:
-    """In how many comparisons of the figure's claim others lead that reading, of how many, and which."""
+    """How many comparisons of the figure's claim another variant leads, how many there are, and which variants lead, as text."""
     losses = _judged(found, base, figure)
     behind = compared(base, found, reading, losses, OTHERS)
     where = {
@@ -56,7 +56,7 @@ def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int,
 
 
 def against_linux(found: Cells, reading: str, figure: str) -> str:
-    """Who of the competitors with Linux's constants leads that reading, as text."""
+    """The competitors with Linux's constants that lead this reading, as text."""
     losses = rates(found, above=FIRST_ABOVE[figure])
     leads = {
         COMPETITORS[key][0]: [loss for loss in losses if found[key, loss].leads(found[reading, loss])] for key in LINUX
@@ -65,7 +65,7 @@ def against_linux(found: Cells, reading: str, figure: str) -> str:
 
 
 def reason(found: Cells, base: Cells, friendly: Cells, figure: str) -> str:
-    """Why Kikolo is not first everywhere: what the experiments with other readings say.
+    """Why Kikolo is not first everywhere, by the experiments with other readings.
 
     ``friendly`` is figure 7 with gamma = 0.995.
     """
@@ -91,7 +91,7 @@ def reason(found: Cells, base: Cells, friendly: Cells, figure: str) -> str:
 
 
 def on_compound(found: Cells) -> str:
-    """Why Compound is last, from the run in which its delay part heeds a shorter queue."""
+    """Why Compound is last, from the run in which its delay part reacts to a shorter queue."""
     loss = rates(found)[0]
     return (
         "Compound's delay part shrinks when 30 segments of a flow wait, and this queue has room for 13 of each: it grows until packets are "
@@ -176,7 +176,7 @@ def _names(some: Sequence[str], every: Sequence[str]) -> str:
 
 
 def lengths(pairs: Sequence[tuple[str, Cells, Cells, str]]) -> Table:
-    """Runs of the paper's 1000 s beside ours: what it is, ours, the long ones, the unit."""
+    """Our runs beside runs of the paper's 1000 s; a pair is a description, our cells, the long runs' cells, and the unit."""
     rows = [
         [what, name, power(loss), ours[name, loss].text(unit), long[name, loss].text(unit)]
         for what, ours, long, unit in pairs

@@ -12,11 +12,11 @@ from anabranch.report.chart import PALETTE
 from anabranch.results import Result
 
 COMPARABLE = 2.0
-"""Two ratios of which none is more than twice the other count as comparable."""
+"""Two ratios are comparable if the greater is at most this many times the smaller."""
 
 
 def ratios(result: Result) -> Cells:
-    """Short over long."""
+    """Throughput of the flows with the short round trip over that of the flows with the long one."""
     return cells(_sides(result), "ratio")
 
 
@@ -29,7 +29,7 @@ def _sides(result: Result) -> pl.DataFrame:
 
 
 def picture(found: Cells) -> Picture:
-    """Like the paper's, with a logarithmic axis, since the ratios range over two decades."""
+    """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
     data = frame(found).with_columns(
         low=pl.max_horizontal(pl.col("mean") - half, pl.lit(1.0)), high=pl.col("mean") + half
@@ -61,7 +61,7 @@ def picture(found: Cells) -> Picture:
 
 
 def claims(found: Cells) -> list[Claim]:
-    """Of section IV.A.3."""
+    """The claims of section IV.A.3."""
     low, high = rates(found, below=1e-4), rates(found, above=1e-4)
     peers = (*TRADITIONAL, "Compound")
     alike = [
@@ -151,7 +151,7 @@ def _values(found: Cells, losses: list[float], names: tuple[str, ...]) -> str:
 
 
 def queues(by_queue: dict[str, Cells]) -> Table:
-    """How the ratio depends on the queue."""
+    """A table of the ratio by queue."""
     losses = sorted(set.intersection(*(set(rates(found)) for found in by_queue.values())))
     return Table(
         "figure-9-queues",
@@ -169,7 +169,7 @@ def queues(by_queue: dict[str, Cells]) -> Table:
 
 
 def numbers(found: Cells) -> list[Number]:
-    """Ratios where they are steady from seed to seed."""
+    """The ratios that differ little from seed to seed."""
     wanted = [(name, loss) for loss in rates(found) for name in NAMES.values() if loss in (1e-3, 1e-2)]
     return [
         Number(

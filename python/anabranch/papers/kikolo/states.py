@@ -13,9 +13,9 @@ from anabranch.results import Result
 STATES = ("S0", "S1", "S2", "S3")
 RATIO = "ACKs for each duplicate"
 RATIOS = (1.0, 10.0, 20.0, 30.0)
-"""ACKs for each duplicate ACK, of section III.B."""
+"""The paper's numbers of ACKs for each duplicate ACK (section III.B)."""
 MOSTLY, CLOSE, ONE_PERCENT = 0.5, 0.05, 1e-2
-"""Share of time that counts as most of it, difference that counts as agreement, and the packet error rate below which the paper says so."""
+"""Share of time that counts as most of it; greatest difference that counts as agreement; packet error rate below which the paper claims both."""
 SEGMENT_BITS = 1460 * 8
 
 
@@ -26,7 +26,7 @@ def equilibrium(ratio: float) -> dict[str, float]:
 
 
 def printed_residual(ratio: float) -> float:
-    """How far equations (1) to (4) as printed are from having a solution: the least singular value, over the greatest."""
+    """The least singular value of the printed equations (1) to (4), over the greatest; 0 means that they have a solution."""
     up, down = ratio, 1.0
     matrix = np.array(
         [
@@ -37,16 +37,16 @@ def printed_residual(ratio: float) -> float:
         ]
     )
     values = np.linalg.svd(matrix, compute_uv=False)
-    return round(float(values[-1] / values[0]), 12)  # beyond that, digits depend on the machine
+    return round(float(values[-1] / values[0]), 12)  # digits after the twelfth depend on the machine
 
 
 def occupancy(result: Result) -> Cells:
-    """Shares of time by state, as means over the flows, and the ACKs for each duplicate ACK."""
+    """Shares of time by state, as means over the flows, and the number of ACKs for each duplicate ACK."""
     times = measures.with_variants(result, result.states, {"stack": "variant_stack"})
     shares = times.group_by(["run", "loss", "state"], maintain_order=True).agg(pl.col("share").mean())
     found = dict(cells(shares.rename({"state": "variant"}), "share"))
     flows = measures.flows(result).filter(pl.col("stack") == "kikolo")
-    # A loss makes duplicate ACKs for a round trip: as many as segments are then on their way.
+    # A loss makes duplicate ACKs for a round trip: one for each segment in flight.
     duplicates = pl.col("recoveries") * pl.col("goodput_bps") * pl.col("srtt_s") / SEGMENT_BITS
     counted = flows.group_by(["run", "loss"], maintain_order=True).agg(
         sent=pl.col("segments_sent").sum(), duplicates=duplicates.sum()
@@ -56,7 +56,7 @@ def occupancy(result: Result) -> Cells:
 
 
 def claims(found: dict[str, Cells]) -> list[Claim]:
-    """Of the occupancy by link rate."""
+    """The claims, from the occupancy of the states by link rate."""
     low = [(rate, loss, one["S2", loss]) for rate, one in found.items() for loss in rates(one, below=ONE_PERCENT)]
     worst = min(low, key=lambda row: row[2].mean)
     mostly = sum(cell.mean >= MOSTLY for _, _, cell in low)
@@ -112,7 +112,7 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
 
 
 def picture(found: dict[str, Cells]) -> Picture:
-    """Shares over packet error rates, with the equilibrium as crosses."""
+    """Shares of time over packet error rates, with the equilibrium as crosses."""
     panels = []
     for rate, one in found.items():
         expected = [
@@ -140,7 +140,7 @@ def picture(found: dict[str, Cells]) -> Picture:
 
 
 def numbers(found: dict[str, Cells]) -> list[Number]:
-    """The equilibrium at the paper's ratios, and S2 as measured."""
+    """The equilibrium share of S2 at the paper's ratios, and the measured share of S2."""
     made = [
         Number(
             f"equilibrium-s2-{ratio:g}",
