@@ -1,4 +1,4 @@
-"""What the thesis leaves for later: other answers to reordering, RACK-TLP and TCP-PR first, and other congestion controls."""
+"""A topic that the thesis leaves for later: other answers to reordering, such as RACK-TLP and TCP-PR, and other congestion controls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DETECTORS = {
     "linux-reno": "Linux's Reno",
     "linux-cubic": "Linux's Cubic",
 }
-"""RACK-TLP, TCP-BA and RR-TCP take false reductions back by DSACK, as hosts and their papers do."""
+"""Stacks by detector. RACK-TLP, TCP-BA and RR-TCP undo spurious reductions by DSACK, as hosts and their papers do."""
 CONTROLS = {
     "westwood": "Westwood+",
     "vegas": "Vegas",
@@ -44,7 +44,7 @@ CONTROLS = {
     "compound": "Compound",
     "kikolo": "Kikolo",
 }
-"""With duplicate ACKs, the detection of their papers."""
+"""Other congestion controls, with duplicate ACKs, the detection of their papers."""
 MEASURED = (
     "mprc",
     "newreno-rack-tlp",
@@ -55,13 +55,13 @@ MEASURED = (
     "linux-cubic",
     "bbr3",
 )
-"""Those whose numbers stand beside the published ones; the table has all."""
+"""Stacks with a row among the numbers; the table has all stacks."""
 AHEAD = 1.05
 WHERE = "Section 6, left for later"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """One verdict, and every stack's goodput without and with errors."""
+    """The verdicts, and every stack's goodput without and with errors."""
     rates: Mapping[tuple[str, float], Mean] = goodput(results["comparisons"], ["stack", "loss"])
     seconds = measures.means(per_flow(results["short-transfers"]), ["stack"], "fct_s")
     names = DETECTORS | CONTROLS

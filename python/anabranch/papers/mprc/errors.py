@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 ERROR_RATE = 1e-4
 FIGURES = {"ospf": "Figure 5.7", "disjoint": "Figure 5.8"}
 AHEAD, WELL_BELOW = 1.05, 0.8
-"""What counts as ahead of another's goodput, and as well below a bound."""
+"""Least ratio of goodputs that counts as ahead, and the ratio to a bound that counts as well below it."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Verdicts at 1e-4, and the goodput over other error rates, which show why."""
+    """The verdicts at 1e-4, and the goodput at other error rates, which explains them."""
     errors = _Errors(results["abilene"], results["error-rates"], results["queues"])
     return Findings(
         [errors.mprc_on_one_path(), errors.others_on_one_path(), errors.tolerance(), errors.mprc(), errors.others()],
@@ -74,7 +74,7 @@ class _Errors:
         return ", ".join(f"{STACKS[stack]} {self.rate(stack, routing)}" for stack in stacks) + " Mbit/s"
 
     def varies(self, stack: str, routing: str) -> Mean:
-        """By how much what arrives differs from second to second, in percent."""
+        """Standard deviation over mean of the rate of arriving bytes, by seconds, in percent."""
         own = self.arrived.filter((pl.col("stack") == stack) & (pl.col("routing") == routing))
         return fluctuation(own, ["stack"])[stack]
 
@@ -171,7 +171,7 @@ class _Errors:
         return f"So it is with other queues, sprayed and on one path: {says}."
 
     def newreno_peak(self) -> Mean:
-        """NewReno's greatest second under spraying, as a mean over seeds."""
+        """NewReno's goodput in its best second under spraying, Mbit/s, as a mean over seeds."""
         own = self.seconds.filter((pl.col("stack") == "newreno") & (pl.col("routing") == "disjoint"))
         return Mean(*measures.over_seeds(own.group_by("run").agg(pl.col("mbps").max())["mbps"].to_list()))
 

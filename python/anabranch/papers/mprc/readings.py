@@ -1,4 +1,4 @@
-"""What the thesis leaves open, and what its simulator does by default: how that changes the results on Abilene."""
+"""Effects on Abilene of values that the thesis does not give, and of its simulator's defaults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Readings:
 
     @classmethod
     def of(cls, readings: Result, queues: Result, abilene: Result) -> Readings:
-        """Of the experiments of these names."""
+        """The goodput in the experiments of these names."""
         rates = goodput(readings, ["stack", "routing", "delay"])
         by_queue = goodput(queues, ["stack", "routing", "queue", "loss"])
         usual = {
@@ -58,7 +58,7 @@ class Readings:
         return self.rates[stack, routing, apart]
 
     def tables(self) -> list[Table]:
-        """The simulator's defaults, and the numbers that the thesis does not give."""
+        """Tables of the simulator's defaults, of FastRTO's parameters and of queues."""
         columns = [(routing, apart) for apart in (True, False) for routing in ("disjoint", "ecmp")]
         heads = [
             f"{FORWARDING[routing].partition(',')[0]}, {'great circle + 1 ms' if apart else '1 ms a link'}"

@@ -1,4 +1,4 @@
-"""Figures 2.4, 5.5 and 5.6: what is left when packets are sprayed."""
+"""Figures 2.4, 5.5 and 5.6: the goodput when packets are sprayed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 STEADY_SECONDS = 0.95
-"""Of the seconds, the share in which throughput must be at least ``STEADY`` of the bound to count as stable."""
+"""Throughput is stable if it is at least ``STEADY`` of the bound in this share of the seconds."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Verdicts, the bounds beside the results, and what other readings change."""
+    """The verdicts, the bounds beside the results, and the effects of other readings."""
     spread = [Spread.of(place, results) for place in (GRID, ABILENE, ATT)]
     grid, abilene, att = spread
     read = readings.Readings.of(results["readings"], results["queues"], results["abilene"])
@@ -82,7 +82,7 @@ def _grid_bbr(grid: Spread) -> Claim:
 
 
 def _peak(grid: Spread) -> Mean:
-    """BBR's greatest second, as a mean over seeds."""
+    """BBR's goodput in its best second, Mbit/s, as a mean over seeds."""
     peaks = grid.of_stack(grid.bins, "bbr").group_by("run").agg(pl.col("mbps").max())
     return Mean(*measures.over_seeds(peaks["mbps"].to_list()))
 

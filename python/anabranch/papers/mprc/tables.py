@@ -11,7 +11,7 @@ from anabranch.papers.study import Table
 
 
 def bounds(spread: Sequence[Spread]) -> Table:
-    """Bounds and results side by side."""
+    """A table of bounds beside results."""
     rows = []
     for one in spread:
         rows.append(_bound_row(one, "ecmp", "ecmp-in-turn", one.equal_cost, one.equal_split))
@@ -42,7 +42,7 @@ def _bound_row(one: Spread, random: str, turn: str, links: float, split: float) 
 
 
 def selectors(*spread: Spread) -> Table:
-    """At random and in turn, for data and for ACKs."""
+    """A table of random and round-robin selection, for data and for ACKs."""
     routings = [name for name in FORWARDING if name != "ospf"]
     return Table(
         "selectors",
@@ -60,7 +60,7 @@ def selectors(*spread: Spread) -> Table:
 
 
 def steadiness(spread: Sequence[Spread]) -> Table:
-    """How much each second has, at the receiver's links and as goodput, and the longest stall."""
+    """A table of the rates by second, at the receiver's links and as goodput, and of the longest stall."""
     rows = []
     for one in spread:
         for stack, name in STACKS.items():
