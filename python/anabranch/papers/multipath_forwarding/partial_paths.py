@@ -1,4 +1,4 @@
-"""Figures 10 and 11: two paths that share a link, and a third one that only explicit paths or another cost reach."""
+"""Figures 10 and 11: two paths that share a link, and a third path that needs explicit paths or another cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCENARIO = "partial-paths.toml"
 TWO_LSPS, THREE_LSPS = "two LSPs", "three LSPs"
 EQUAL, HALVED, DOUBLED = 1.0, 0.5, 2.0
-"""The cost of R0-R2."""
+"""The costs of R0-R2 that are simulated; the paper says that it halves the cost."""
 
 _QUICK = {"run.duration": '"6s"', "run.warm_up": '"2s"', "run.seeds": "1"}
 _CORE = (
@@ -57,7 +57,7 @@ _LABELS = [*(scheme.label for scheme in schemes.PACKET_LEVEL), *_LSPS]
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Every scheme at three costs of R0-R2 without loss and at one with loss, and label-switched paths with both."""
+    """The experiments: every scheme at three costs of R0-R2 without loss, and at one cost with loss; label-switched paths with and without loss."""
     made = []
     for name, loss in (("", {}), ("-lossy", _LOSSY)):
         costs = {_COST: f"[{EQUAL}, {HALVED}, {DOUBLED}]" if not loss else f"{DOUBLED}"}
@@ -75,7 +75,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the two figures say."""
+    """The findings on the two figures."""
     ratios = Ratios(pl.concat([_ratios(results, "", 0.0), _ratios(results, "-lossy", 0.001)]))
     figure_10 = {key: ratios.at(scheme=label, cost=EQUAL, loss=0.0) for key, label in _SAID.items()}
     lsps = {key: ratios.at(scheme=label, loss=0.0) for key, label in _SAID_LSPS.items()}
