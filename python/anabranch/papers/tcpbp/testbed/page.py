@@ -18,7 +18,7 @@ from anabranch.scenario import Scenario
 
 FILE, TABLE, ROUTES = "testbed.md", "testbed.csv", "testbed-routes.json"
 SEEDS = 3
-"""Of the packet engine."""
+"""Number of seeds in the packet engine."""
 OTHERS = {"hop-count": HOPS, "delay": DELAY}
 PAPER_RATIOS = {("hop-count", 10): 1.8222, ("hop-count", 25): 1.8362, ("hop-count", 50): 1.650} | {
     ("delay", 10): 1.5523, ("delay", 25): 1.5321, ("delay", 50): 1.412,
@@ -26,7 +26,7 @@ PAPER_RATIOS = {("hop-count", 10): 1.8222, ("hop-count", 25): 1.8362, ("hop-coun
 PAPER_SAME = {"hop-count": 26, "delay": 39}
 PAPER_RATES = {"tcpbp": 17.1, "hop-count": 13.3, "delay": 16.8}
 PAPER_JAIN = {10: (0.88, 0.91, 0.90), 25: (0.89, 0.93, 0.92), 50: (0.95, 0.94, 0.94)}
-"""Of TCPBP, delay and hop-count."""
+"""Jain's indexes of TCPBP, delay and hop-count, by number of flows."""
 _NOT_THERE = "–"
 
 
@@ -125,7 +125,7 @@ def _lookup(rows: pl.DataFrame, column: str) -> Mapping[tuple[str, int], float]:
 
 
 def _ratios(rows: pl.DataFrame, chosen: Chosen, other: str, flows: int, column: str) -> dict[Pair, float]:
-    """Of pairs whose routes differ and were both measured."""
+    """TCPBP's goodput over another metric's, for pairs whose two routes differ and were both measured."""
     rates = _lookup(rows, column)
     found = {}
     for pair in _differing(chosen, other):
@@ -162,7 +162,7 @@ def _table_3(rows: pl.DataFrame, chosen: Chosen) -> list[str]:
 
 
 def _shown(rows: pl.DataFrame, chosen: Chosen, fewer: float, column: str) -> list[float | None]:
-    """Mbit/s of a flow over each metric's path of Table 4's pair."""
+    """Goodput in Mbit/s of a flow over each metric's path of Table 4's pair."""
     own = rows.filter(
         (pl.col("fewer_losses") == fewer) & (pl.col("source") == SHOWN[0]) & (pl.col("target") == SHOWN[1])
     )
@@ -236,7 +236,7 @@ def _verdicts(own: pl.DataFrame, valid: pl.DataFrame, chosen: Chosen) -> list[st
 
 
 def _of_rates(valid: pl.DataFrame, chosen: Chosen) -> str:
-    """Whether the paper's rates come from smaller losses than its tables say."""
+    """The row of the verdict on the paper's rates, with losses as printed and with smaller losses."""
     paper = [PAPER_RATES["tcpbp"], PAPER_RATES["hop-count"], PAPER_RATES["delay"]]
     said = []
     near = {}
