@@ -1,4 +1,4 @@
-"""What the paper says, and by which rule each statement is judged."""
+"""The claims of the paper, with the rules for their verdicts."""
 
 from math import log
 
@@ -10,20 +10,20 @@ from anabranch.papers.tcpbp.throughput import FLOWS
 from anabranch.report.chart import with_interval
 
 SAME, PARTLY = 0.1, 0.5
-"""Quotients are 'quite close' up to the first; beyond the second they are not."""
+"""Spreads of quotients: 'quite close' holds up to the first, and partly up to the second."""
 NO_EFFECT_ON_JAIN = 0.05
 CLEARLY = 1.03
-"""One mean is above another if it is so much greater."""
+"""Least ratio of two means at which the first is above the second."""
 FOUND_BEST, MOSTLY_BEST = 0.95, 0.8
 MUCH_CALMER = 0.6
-"""Of changes, what a threshold may leave."""
+"""Greatest share of route changes that may remain with a threshold which prevents changes."""
 NO_LOSS = 0.98
-"""Of goodput, that a measure may cost without harm."""
+"""Least share of the goodput that must remain for a measure to do no harm."""
 LAW_EXPONENT = (-0.65, -0.35)
 
 
 def all_of(evidence: Evidence) -> list[Claim]:
-    """In the order of the paper."""
+    """All claims, in the order of the paper."""
     return [
         _law_range(evidence),
         _round_trips(evidence),

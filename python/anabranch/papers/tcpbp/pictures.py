@@ -1,4 +1,4 @@
-"""Figure 2, the tables as pictures, and what the paper leaves for later."""
+"""Figure 2, the tables as pictures, and pictures of topics that the paper leaves for later."""
 
 from math import cos, pi, sin
 from typing import Any
@@ -17,7 +17,7 @@ from anabranch.report.chart import PALETTE
 
 
 def all_of(evidence: Evidence) -> list[Picture]:
-    """In the order of the paper."""
+    """All pictures, in the order of the paper."""
     return [
         _topology(evidence),
         _gains(evidence),
@@ -38,7 +38,7 @@ def _powers(least: int, greatest: int) -> alt.Axis:
 
 
 def _bounded(name: str, value: float, half_width: float | None) -> dict[str, float]:
-    """A value and its interval, as far as an axis of powers of ten has it."""
+    """A value and its interval. The lower end is at least half of the value, because an axis of powers of ten has no 0."""
     low = value - (half_width or 0.0)
     return {name: value, "low": max(low, 0.5 * value), "high": value + (half_width or 0.0)}
 

@@ -1,4 +1,4 @@
-"""Tables 2 to 6 as the paper prints them, ours below its own, and what other readings give."""
+"""Tables 2 to 6 as the paper prints them, with our rows below its own, and tables of other readings."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from anabranch.report.chart import three_digits, with_interval
 
 
 def all_of(evidence: Evidence) -> list[Table]:
-    """In the order of the paper."""
+    """All tables, in the order of the paper."""
     return [
         _links(evidence),
         _table_3(evidence),
