@@ -122,7 +122,7 @@ def _load_table(lab: Lab, found: Found) -> Table:
     return Table(
         "loads",
         "Figures 12 and 13, other readings",
-        "Worst-case loads by links and by which of equally short paths comes first. Ranges are over random ties; at X = 100 their upper end is exact.",
+        "Worst-case loads by links and by the order of equally short paths. Ranges are over random ties. At X = 100 their upper end is exact.",
         ["links", "heuristic", "ties", *(f"X = {percent}" for percent in X)],
         rows,
     )

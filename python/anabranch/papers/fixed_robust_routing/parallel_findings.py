@@ -52,12 +52,13 @@ def _knee(found: Found, published: Mapping[str, Published]) -> Claim:
         "Total throughput is almost 100 Mbit/s as long as d is at most 1.2 ms (SSSM: 2.4 ms), three times the mean time between "
         "segments, and falls from there.",
         verdict,
-        "Where it falls most steeply (and what is left of it at the published knee): "
+        "Difference d at the steepest fall (and the share of throughput that is left at the published knee): "
         f"as written {shown['written']}; with segments spaced {shown['spaced']}.",
         ""
         if right["written"]
-        else "The mean time between segments protects nothing: at random times, and after a recovery, they leave the access link "
-        "0.17 ms apart, and three of those overtake sooner. The published knee is that of an access link that keeps them 0.4 ms apart.",
+        else "The mean time between segments does not matter: at random times, and after a recovery, they leave the access link 0.17 "
+        "ms apart. Then three of them overtake at a smaller d. The published knee needs an access link that keeps segments 0.4 "
+        "ms apart.",
     )
 
 
@@ -107,9 +108,7 @@ def _ten(found: Found) -> Claim:
         "Over ten paths, too, the fewer of them are short, the higher is the throughput.",
         verdict,
         _shown(found, TEN),
-        ""
-        if verdict == "holds"
-        else "With one long path in ten few packets are left that can be overtaken, so that the order turns.",
+        "" if verdict == "holds" else "With one long path in ten, few packets can be overtaken. So the order turns.",
     )
 
 
@@ -201,10 +200,11 @@ def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
         Picture(
             "figure-4",
             "Figure 4",
-            "Total throughput over four paths against the difference in delay; crosses are the published values. As written it falls early and smoothly; where the access link spaces segments, the knees and the steps of the paper appear.",
+            "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
+            "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
             four,
         ),
-        Picture("figure-7", "Figure 7", "The same over ten paths.", ten),
+        Picture("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", ten),
     ]
 
 
