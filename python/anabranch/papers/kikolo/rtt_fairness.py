@@ -55,7 +55,7 @@ def picture(found: Cells) -> Picture:
     return Picture(
         "figure-9",
         "Figure 9",
-        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. 1 would be fair; equal windows make 6.",
+        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. A ratio of 1 would be fair; equal windows make 6.",
         chart,
     )
 
@@ -93,9 +93,9 @@ def claims(found: Cells) -> list[Claim]:
             f"Below 1e-4 it is within a factor of {COMPARABLE:g} of {', '.join(alike) or 'none'}: {_values(found, low, (KIKOLO, *peers))}.",
             ""
             if len(alike) == len(peers)
-            else f"Kikolo is fairer than {', '.join(fairer) or 'none'} by more than that. Compound's growth, like HighSpeed's, rises with "
-            "the window, and all 20 packets of the queue are fewer than the 30 segments of a flow that its delay part heeds; heeding 5 or 2 "
-            "leaves it at 80, though (by hand, with the stack of scenarios/readings.toml).",
+            else f"Kikolo is fairer than {', '.join(fairer) or 'none'} by more than that. Compound's growth, like HighSpeed's, rises "
+            "with the window. Its delay part reacts to 30 waiting segments of a flow, but the queue holds only 20 packets. With "
+            "5 or 2 segments instead of 30 the ratio stays at 80, though (by hand, with the stack of scenarios/readings.toml).",
         ),
         Claim(
             "figure-9-follow",
@@ -130,8 +130,7 @@ def claims(found: Cells) -> list[Claim]:
             + f". Within a factor of {COMPARABLE:g} at {_at(same)}, without Westwood+ at {_at(same_without)}.",
             ""
             if len(same) == len(high)
-            else "Westwood+ fills the link at error rates at which the others cannot, and where the "
-            "link is full, the queue decides.",
+            else "Westwood+ fills the link at error rates at which the others cannot. Where the link is full, the queue decides the ratio.",
         ),
     ]
 
@@ -156,9 +155,9 @@ def queues(by_queue: dict[str, Cells]) -> Table:
     return Table(
         "figure-9-queues",
         "Figure 9 with other queues",
-        "Short over long. 20 packets are 10 % of the bandwidth-delay product of the dumbbell with its 1 ms access links, 33 of that with "
-        "a round trip of 40 ms, 200 of that with 240 ms. Below 1e-4 the order is the paper's with the shortest queue only; at 1e-3 the "
-        "queue does not matter.",
+        "Throughput at the short round trip over that at the long one. Each queue is 10 % of a bandwidth-delay product: 20 packets "
+        "for the dumbbell with its 1 ms access links, 33 for a round trip of 40 ms, 200 for one of 240 ms. Below 1e-4 the order is "
+        "the paper's with the shortest queue only. At 1e-3 the queue does not matter.",
         ["Queue", "Packet error rate", *NAMES.values()],
         [
             [queue, power(loss), *(found[name, loss].text() for name in NAMES.values())]

@@ -85,28 +85,28 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
             "Figure 4",
             "The analytical state probabilities agree with the simulation (below 1 %).",
             "holds" if len(inside) == len(STATES) else "holds partly" if "S2" in inside else "does not hold",
-            "With the measured ratio of ACKs to duplicate ACKs put into the equations, the greatest difference below 1 % is "
+            "With the measured ratio of ACKs to duplicate ACKs in the equations, the greatest difference below 1 % is "
             + ", ".join(f"{distance:.3f} for {state} ({power(loss)})" for state, (distance, loss, _) in apart.items())
             + f"; {CLOSE} is allowed.",
             ""
             if len(inside) == len(STATES)
-            else "The equations take duplicate ACKs for a Poisson process, but a loss makes a row of them: the third follows the "
-            "second at once, so that S3 is left for S0 as soon as it is entered, and S0 has the time that the equations give to S3. "
-            "Under Poisson arrivals all four shares are the equations' (tests of the algorithm).",
+            else "The equations take duplicate ACKs for a Poisson process, but a loss makes a row of them. The third follows the "
+            "second at once, so Kikolo leaves S3 for S0 as soon as it enters it. S0 has the time that the equations give to S3. "
+            "Under Poisson arrivals all four shares are those of the equations (tests of the algorithm).",
         ),
         Claim(
             "equations",
             "Section III.B",
             "Equations (1) to (4) have a solution for 1, 10, 20 and 30 ACKs for each duplicate ACK.",
             "holds" if len(solvable) == len(RATIOS) else "holds partly" if solvable else "does not hold",
-            "As printed they have one for "
+            "As printed they have a solution for "
             + (", ".join(f"{ratio:g}" for ratio in solvable) or "none")
             + "; the least singular value is "
             + ", ".join(f"{printed_residual(ratio):.2g} ({ratio:g})" for ratio in RATIOS)
             + " of the greatest.",
             ""
             if len(solvable) == len(RATIOS)
-            else "Equation (2) has P(C,0) where the balance of S3 has P(L,1); with that they have one for every ratio.",
+            else "Equation (2) has P(C,0) where the balance of S3 has P(L,1). With P(L,1) the equations have a solution for every ratio.",
         ),
     ]
 
@@ -133,8 +133,8 @@ def picture(found: dict[str, Cells]) -> Picture:
     return Picture(
         "figure-4",
         "Figure 4",
-        "Time in the states, and as crosses the equilibrium of the mended equations at the measured ratio of ACKs to duplicate "
-        "ACKs. S2 agrees; S0 stands where the equations have S3.",
+        "Time in the states. Crosses are the equilibrium of the corrected equations at the measured ratio of ACKs to duplicate ACKs. "
+        "S2 agrees. S0 has the share that the equations give to S3.",
         charts.side_by_side(panels),
     )
 

@@ -122,13 +122,14 @@ def groups(found: Cells, on_compound: str) -> Claim:
         "Figure 5",
         "Below 1e-4 Scalable, Kikolo, BIC and Compound have more throughput than HighSpeed, NewReno, Vegas and Westwood+.",
         "holds" if not wrong else "holds partly" if right * 2 >= len(pairs) else "does not hold",
-        f"So it is in {right} of {len(pairs)} pairs"
+        f"This is so in {right} of {len(pairs)} pairs"
         + (f"; {not_above}. " if wrong else ". ")
         + f"At {power(loss)}: "
         + ", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER))
         + ".",
-        "Westwood+ and Vegas keep the link full for the reason that makes Westwood+ lead under loss: they follow what the path "
-        f"carries, not its losses. {on_compound}"
+        "Westwood+ and Vegas keep the link full because they follow the rate that the path carries, not its losses. Westwood+ leads "
+        "under loss for the same reason. "
+        f"{on_compound}"
         if wrong
         else "",
     )
@@ -146,10 +147,10 @@ def order(found: Cells) -> Claim:
         "Figure 6",
         "Below 1e-4 BIC and Kikolo come first, followed by Scalable, Vegas, Westwood+, NewReno, HighSpeed and Compound.",
         "holds" if len(right) == len(pairs) else "holds partly" if len(right) * 2 > len(pairs) else "does not hold",
-        f"{len(right)} of {len(pairs)} pairs stand in this order; ours is "
+        f"{len(right)} of {len(pairs)} pairs are in this order; our order is "
         + ", ".join(f"{name} {mean[name]:.1f} %" for name in ranked)
         + ".",
-        f"With windows of 13 segments HighSpeed and Compound are NewReno (below 38 segments); the first four lie within "
+        f"With windows of 13 segments HighSpeed and Compound behave as NewReno, as they do below 38 segments. The first four lie within "
         f"{mean[ranked[0]] - mean[ranked[3]]:.1f} %."
         if len(right) < len(pairs)
         else "",

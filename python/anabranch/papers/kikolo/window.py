@@ -113,7 +113,7 @@ def picture(result: Result) -> Picture:
     return Picture(
         "figure-2",
         "Figure 2",
-        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). Above "
-        "the paper's comparison, below Kikolo with a ramp-up region wide enough to be seen.",
+        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). "
+        "Above: the paper's comparison. Below: Kikolo with a ramp-up region wide enough to be seen.",
         alt.vconcat(*panels).resolve_scale(color="independent"),
     )
