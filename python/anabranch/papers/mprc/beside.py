@@ -80,8 +80,9 @@ class _Pairs:
             f"Jain's index of an MPRC flow and another is at least {FAIR} on one path with {says('ospf')}; sprayed with {says('disjoint')}.",
             ""
             if found == "holds"
-            else f"Sprayed, those whose detector takes reordering for loss fall from what they have alone: {falls} Mbit/s. MPRC fills the queues: "
-            f"NewReno's round trip, for one, takes {self.rtt_ms['newreno', 'disjoint', 'other']} ms instead of "
+            else f"When sprayed, stacks whose detector takes reordering for loss fall below their goodput alone: {falls} Mbit/s. MPRC "
+            "fills the queues: "
+            f"NewReno's round trip, for example, takes {self.rtt_ms['newreno', 'disjoint', 'other']} ms instead of "
             f"{self.rtt_alone_ms['newreno', 'disjoint']}. The thesis tests MPRC beside itself only.",
         )
 

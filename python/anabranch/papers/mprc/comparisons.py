@@ -91,10 +91,11 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
         "Section 6",
         "Under multipath routing MPRC is superior to other congestion control algorithms.",
         found,
-        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; more than 5 % less have {', '.join(far)}.",
+        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; these stacks have more than 5 % less: {', '.join(far)}.",
         ""
         if found == "holds"
-        else f"Those that judge by time or learn lengths do as well for a long flow: {', '.join(level)} Mbit/s. In a transfer of 1 MB MPRC "
+        else f"Stacks that detect loss by time, or learn the length of reordering, do as well for a long flow: {', '.join(level)} "
+        "Mbit/s. In a transfer of 1 MB MPRC "
         f"takes {seconds['mprc']} s, NewReno with RACK-TLP {seconds['newreno-rack-tlp']}, with TCP-PR {seconds['newreno-tcp-pr']} "
         "(more in docs/models/reordering.md).",
     )
@@ -134,8 +135,8 @@ def _table(result: Result, seconds: Mapping[str, Mean]) -> Table:
     return Table(
         "comparisons",
         "Left for later: comparisons",
-        "Abilene over two disjoint paths at random: goodput in Mbit/s, spurious retransmissions in percent of the segments sent, and seconds "
-        "for a transfer of 1 MB, which both paths carry in 0.41 s and a round trip.",
+        "Abilene over two disjoint paths at random: goodput in Mbit/s, spurious retransmissions in percent of the segments sent, and "
+        "seconds for a transfer of 1 MB. Both paths together carry 1 MB in 0.41 s and a round trip.",
         ["stack", "goodput", "spurious", "goodput, error rate 1e-3", "spurious", "1 MB, s"],
         [
             [

@@ -100,8 +100,8 @@ class _Errors:
             f"{self.says(OTHERS, 'ospf')}.",
             ""
             if found == "holds"
-            else f"At 1e-4 the law of Mathis et al. allows NewReno {predicted:.0f} Mbit/s over {self.rtt_s * 1e3:.0f} ms, so "
-            f"10 Mbit/s are no limit to it. {self._where_newreno_falls()}",
+            else f"At 1e-4 the law of Mathis et al. allows NewReno {predicted:.0f} Mbit/s over {self.rtt_s * 1e3:.0f} ms, so this "
+            f"error rate does not keep it below 10 Mbit/s. {self._where_newreno_falls()}",
         )
 
     def _where_newreno_falls(self) -> str:
@@ -115,8 +115,8 @@ class _Errors:
             return "No error rate that was tried takes it there."
         loss, mean = low[0]
         return (
-            f"The least error rate tried that takes NewReno there is {loss:g} ({mean} Mbit/s), and it takes MPRC to "
-            f"{self.swept['mprc', 'ospf', loss]}. ns-3's error model counts bytes unless told otherwise; 1e-4 a byte would "
+            f"The least error rate tried that takes NewReno well below 10 Mbit/s is {loss:g} ({mean} Mbit/s). It takes MPRC to "
+            f"{self.swept['mprc', 'ospf', loss]}. ns-3's error model counts bytes by default; 1e-4 a byte would "
             "be 0.14 a packet."
         )
 
@@ -137,8 +137,8 @@ class _Errors:
             f"At 1e-4 MPRC has {self.rate('mprc', 'ospf')}, {self.says(OTHERS, 'ospf')}.",
             ""
             if found == "holds"
-            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} Mbit/s. BBR, "
-            f"which does not go by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
+            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} "
+            f"Mbit/s. BBR, which does not judge by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
         )
 
     def mprc(self) -> Claim:
@@ -154,12 +154,14 @@ class _Errors:
             FIGURES["disjoint"],
             "With errors on one of two paths MPRC has all 20 Mbit/s, steadier than on one path.",
             found,
-            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; what arrives varies from second to second by {sprayed} %, on one path by "
+            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; the rate of arriving bytes varies from "
+            f"second to second by {sprayed} %, on one path by "
             f"{single} %.",
             ""
             if steadier
-            else "One full queue holds more than half of the window, so that a halving does not empty the link; at random two queues are hardly "
-            f"ever full together. {self._steadiness_by_queue()}",
+            else "On one path, the full queue holds more than half of the window, so halving the window does not empty the link. At "
+            "random, two queues are hardly ever full together."
+            f" {self._steadiness_by_queue()}",
         )
 
     def _steadiness_by_queue(self) -> str:
@@ -168,7 +170,7 @@ class _Errors:
             for queue, name in QUEUES.items()
             if ("mprc", "ospf", queue) in self.by_queue
         )
-        return f"So it is with other queues, sprayed and on one path: {says}."
+        return f"It is the same with other queues, sprayed and on one path: {says}."
 
     def newreno_peak(self) -> Mean:
         """NewReno's goodput in its best second under spraying, Mbit/s, as a mean over seeds."""
@@ -193,7 +195,7 @@ class _Errors:
             f"{self.says(OTHERS, 'disjoint')}; NewReno's greatest second {peak}.",
             ""
             if found == "holds"
-            else f"Without errors it is the same ({without}): here spraying alone does it. BBR is not the worst in ours, see Figure 5.5.",
+            else f"Without errors it is the same ({without}): spraying alone is the cause here. BBR is not the worst in our runs; see Figure 5.5.",
         )
 
     def numbers(self) -> list[Number]:

@@ -145,13 +145,13 @@ class _Failures:
             WHERE,
             "MPRC is robust against failures of links and nodes.",
             verdict(*full, *ahead),
-            "From four seconds after each change on, with routes computed anew after one: "
+            "From four seconds after each change on, with routes computed anew after one second: "
             + ", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items())
             + " Mbit/s; in the four seconds after the failures "
             + self._says("mprc", "disjoint", "lost")
             + ", BBR "
             + self._says("bbr", "disjoint", "lost")
-            + ". Where the source goes on spraying over the dead path, MPRC has "
+            + ". If the source continues to spray over the dead path, MPRC has "
             + self._says("mprc", "disjoint-for-good", "down")
             + ".",
             "" if all(full) else f"{percent(FULL)} of the maximum flow's payload are asked for.",
@@ -185,7 +185,8 @@ class _Failures:
         return Table(
             "failures",
             "Left for later: failures",
-            "Mbit/s in the first four seconds after a failure (lost), and from four seconds after each change on; the bound is the payload of the maximum flow.",
+            "Mbit/s in the first four seconds after a failure (lost), and from four seconds after each change on. The bound is the "
+            "payload of the maximum flow.",
             ["forwarding", "stack", *PHASES],
             [
                 ["bound", "", *(f"{self.bounds[phase]:.2f}" for phase in PHASES)],

@@ -89,5 +89,5 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         ),
         ""
         if found == "holds"
-        else "The link is full before slow start ends, and slow start is the same for the window-based three.",
+        else "The link is full before slow start ends, and slow start is the same for the three window-based stacks.",
     )

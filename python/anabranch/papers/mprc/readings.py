@@ -68,7 +68,7 @@ class Readings:
             Table(
                 "readings",
                 "Other readings, Figure 5.5",
-                "Mbit/s on Abilene at random. ns-3 sends segments of 536 bytes and delays ACKs unless told otherwise.",
+                "Mbit/s on Abilene at random. ns-3 sends segments of 536 bytes and delays ACKs by default.",
                 ["stack", "setting", *heads],
                 [
                     [name, what, *self._row(stack + setting, columns)]
@@ -80,7 +80,7 @@ class Readings:
             Table(
                 "parameters",
                 "FastRTO's parameters, Section 4",
-                "Mbit/s of MPRC on Abilene at random, for numbers that the thesis does not give (docs/models/fast-rto.md has the search).",
+                "Mbit/s of MPRC on Abilene at random, for parameters that the thesis does not give (docs/models/fast-rto.md has the search).",
                 ["parameters", *heads],
                 [[what, *self._row(stack, columns)] for stack, what in OF_MPRC.items()],
             ),
@@ -91,7 +91,7 @@ class Readings:
         return Table(
             "queues",
             "Queues, Figures 5.3 and 5.5",
-            "Mbit/s on Abilene. The thesis does not say how long its queues are; a round trip of one path fills some 40 packets.",
+            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay product of one path is some 40 packets.",
             ["forwarding", "stack", *QUEUES.values()],
             [
                 [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in QUEUES)]
