@@ -110,7 +110,7 @@ def _gain_claims(lab: Lab, in_turn: Ratios, close_by: Ratios) -> list[Claim]:
         reason = ""
         if scheme in schemes.PROPOSED:
             reason = (
-                "At light load the difference between the paths decides, 4 ms as we have rebuilt the network. "
+                "At light load the difference in delay between the paths decides. It is 4 ms in our rebuilt network. "
                 f"With 2 ms the gain at light load is {gain(close_by.at(scheme=scheme.label))} %."
             )
         claims.append(

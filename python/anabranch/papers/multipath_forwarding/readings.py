@@ -115,7 +115,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     table = Table(
         "readings",
         "Other readings",
-        "Goodput over three paths, relative to a single path that is read in the same way; delays of 10, 12.5 and 15 ms, no link loss.",
+        "Goodput over three paths, relative to a single path with the same reading; delays of 10, 12.5 and 15 ms, no link loss.",
         ["Reading", *(scheme.label for scheme in _SCHEMES)],
         rows,
     )

@@ -84,8 +84,8 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
     delayed = (schemes.MODIFIED, schemes.INTEGRATED)
     rows = ", ".join(f"{scheme.label} {gain(short[scheme])} % (FTP {gain(long[scheme])} %)" for scheme in claimed)
     reason = (
-        "A delayed ACK costs a short flow more than a second path brings: its first segment, alone in the initial window, waits 200 ms "
-        "for its ACK, and so does an odd last one. Against a single path with the same receiver "
+        "A delayed ACK costs a short flow more time than a second path saves. Its first segment, alone in the initial window, waits "
+        "200 ms for its ACK, and so does an odd last segment. Against a single path with the same receiver "
         + " and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed)
         + f". With an initial window of two segments the modified delayed ACK is at {gain(two_at_once.at())} % instead."
     )
@@ -111,5 +111,5 @@ def _picture(ratios: Ratios) -> Picture:
         x_order=[STANDARD_RECEIVER, SAME_RECEIVER],
     )
     return Picture(
-        "short-flows", "Section IV.D", "What short flows gain over the vBNS under congesting other traffic.", chart
+        "short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", chart
     )

@@ -48,5 +48,5 @@ def findings(lab: Lab, results: Mapping[str, Result], single: pl.DataFrame, grid
             other = [ratios.at(scheme=scheme.label, paths=n, difference=text) for n in _PATHS]
             rows.append([scheme.label, f"{percent:g} %", *map(str, ours), *map(str, other)])
     columns = ["Scheme", "Difference", *(f"{n} paths{of}" for of in (", each path", ", the last path") for n in _PATHS)]
-    caption = "Relative goodput if each path is later than the one before by the difference (as we read it), or only the last than the first."
+    caption = "Relative goodput in two readings: each path takes longer than the one before by the difference (as we read it), or only the last path takes longer than the first."
     return Findings([], [], [], [Table("spread", "Other readings, delay differences", caption, columns, rows)])
