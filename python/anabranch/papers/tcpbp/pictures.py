@@ -73,7 +73,8 @@ def _topology(evidence: Evidence) -> Picture:
     return Picture(
         "figure-2",
         "Figure 2",
-        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it loses (Figure 4).",
+        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it "
+        "loses (Figure 4).",
         chart,
     )
 
@@ -98,7 +99,7 @@ def _gains(evidence: Evidence) -> Picture:
     return Picture(
         "table-3",
         "Table 3",
-        "What TCPBP's routes get over others', where they differ; crosses are the paper's ratios.",
+        "Throughput of TCPBP's routes over that of other metrics' routes, where they differ; crosses are the paper's ratios.",
         chart,
     )
 
@@ -224,7 +225,8 @@ def _law(evidence: Evidence) -> Picture:
     return Picture(
         "law",
         "Section 3",
-        "One CUBIC flow over a lossy link of 1 Gbit/s: steeper than the law at long RTTs with few losses, and at any with many.",
+        "One CUBIC flow over a lossy link of 1 Gbit/s. Its goodput falls more steeply than the law at long RTTs with few losses, and "
+        "at any RTT with many losses.",
         chart,
     )
 
@@ -256,7 +258,7 @@ def _asymmetry(evidence: Evidence) -> Picture:
     return Picture(
         "asymmetry",
         "Section 5.2, asymmetric networks",
-        "What TCPBP gains over delay where a round trip differs, with links alike in both directions and not.",
+        "TCPBP's gain over delay for pairs whose round trips differ, on links that are the same in both directions and on links that are not.",
         chart,
     )
 
@@ -282,7 +284,7 @@ def _hysteresis(evidence: Evidence) -> Picture:
     return Picture(
         "hysteresis",
         "Section 7, hysteresis",
-        "How often measured routes change in a network that does not, by how much better another path must be.",
+        "Changes of measured routes in a network that does not change. The threshold says how much better another path must be.",
         chart,
     )
 
