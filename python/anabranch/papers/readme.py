@@ -55,7 +55,7 @@ def _how(lab: Lab) -> str:
     quick = " --quick" if lab.quick else ""
     return (
         f"*Written by `anabranch paper {lab.name}{quick}`, Anabranch {version()}. "
-        "± is half of the 95 % confidence interval over seeds; a published number is followed by that of the sentence, listed at the end, which says it.*"
+        "± is half of the 95 % confidence interval over seeds; a published number is followed by the number of its sentence in the list at the end.*"
     )
 
 
@@ -84,7 +84,7 @@ def _number(row: dict[str, Any], sentences: Sequence[str]) -> list[str]:
 def _sentences(sentences: Sequence[str]) -> str:
     listed = "\n".join(f"{number}. “{verbatim(sentence)}”" for number, sentence in enumerate(sentences, 1))
     return (
-        "The paper's words for its numbers; an ellipsis stands for what is left out, and a row of a table follows the titles of its columns."
+        "The paper's words for its numbers. An ellipsis stands for omitted text. A row of a table follows the titles of its columns."
         f"\n\n{listed}"
     )
 
