@@ -68,14 +68,14 @@ def _page(table: pl.DataFrame, chosen: Chosen, seed: int, slower: float) -> str:
             "",
             f"*Written by `make testbed`, Anabranch {version()}: {table.height} tests, seed {seed}. The study of the paper in the packet engine is [there](README.md).*",
             "",
-            "Ten switches of Open vSwitch in user space, a host of Linux at each, 21 cables with the delays and losses of Figures 3 and 4 (drawn within 5 %), and an",
-            f"OpenFlow controller of os-ken. For {PROBED_S:.0f} s random packets go between neighbours ({PROBE_BPS / 1e6:g} Mbit/s; the paper has 50). Every 10 s the controller samples the",
-            "loss of every cable by the counters at its ends, and its delay by frames of its own. It takes the mean of three samples, and installs the routes of all metrics.",
+            "The testbed has ten switches of Open vSwitch in user space with a Linux host at each. 21 cables have the delays and losses of Figures 3 and 4, drawn within 5 %. An",
+            f"OpenFlow controller uses os-ken. For {PROBED_S:.0f} s random packets go between neighbours ({PROBE_BPS / 1e6:g} Mbit/s; the paper has 50). Every 10 s the controller samples the",
+            "loss of every cable by the counters at its ends, and its delay by its own frames. It takes the mean of three samples, and installs the routes of all metrics.",
             f"The TCP source port of a flow chooses its metric. iperf3 then sends with Linux's CUBIC, {SECONDS} s after {WARM_UP_S} s of warm-up, one path at a time.",
             "",
             f"The network is {slower:g} times slower than the paper's: rates are divided by {slower:g}, delays multiplied. Goodputs here are in the paper's time. CUBIC stays in its",
-            f"Reno-friendly region at these losses, so that its window is the same. Two cores do not carry more: a test in which the switches take over {BUSY:.0%} of their processor",
-            f"counts as not measured ({table.filter(pl.col('busy') > BUSY).height} tests, all of fast paths; {table.filter('changed').height} more in which the controller changed the route).",
+            f"Reno-friendly region at these losses, so that its window is the same. Two cores do not carry more. A test in which the switches take over {BUSY:.0%} of their processor",
+            f"counts as not measured. These are {table.filter(pl.col('busy') > BUSY).height} tests, all of fast paths, and {table.filter('changed').height} more in which the controller changed the route.",
             "Pairs with one route by all metrics are not measured: their ratio is 1.",
             "",
             "## Verdicts",
@@ -86,7 +86,7 @@ def _page(table: pl.DataFrame, chosen: Chosen, seed: int, slower: float) -> str:
             "",
             "## Live beside the packet engine",
             "",
-            f"Of {own.height} tests over {own['path'].n_unique()} paths, the mean goodput of a flow differs from the packet engine's over the same path by "
+            f"There are {own.height} tests over {own['path'].n_unique()} paths. The mean goodput of a flow differs from the packet engine's over the same path by "
             f"{100 * float(deviations.median() or 0):.1f} % in the median, {100 * float(deviations.quantile(0.9) or 0):.1f} % at the 90th percentile and "  # type: ignore[arg-type]
             f"{100 * float(deviations.max() or 0):.1f} % at most.",  # type: ignore[arg-type]
             "",
