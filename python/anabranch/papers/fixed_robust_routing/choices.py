@@ -72,7 +72,7 @@ def of_other_ties(topology: str) -> dict[str, Choice]:
 
 
 def of_random_ties(topology: str, draws: int) -> dict[str, Choice]:
-    """Both heuristics with equally short paths in random order."""
+    """HYBRID-HOP and HYBRID-DELAY with equally short paths in random order."""
     network, model = _network(topology)
     chosen = {}
     for heuristic, (by, _) in HEURISTICS.items():

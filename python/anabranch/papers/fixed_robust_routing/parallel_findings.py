@@ -227,7 +227,7 @@ def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> o
 
 
 def tables(found: Found, published: Mapping[str, Published]) -> list[Table]:
-    """How other readings change the numbers at d = 1.3 ms."""
+    """A table of the numbers at d = 1.3 ms in other readings."""
     rows = []
     for source in ("Poisson", "constant"):
         for access in ACCESSES:

@@ -43,7 +43,7 @@ def shares(result: Result, figure: str) -> Cells:
 
 
 def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int, int, str]:
-    """How many comparisons of the figure's claim another variant leads, how many there are, and which variants lead, as text."""
+    """Number of comparisons of the figure's claim that other variants lead, number of all comparisons, and the leaders as text."""
     losses = _judged(found, base, figure)
     behind = compared(base, found, reading, losses, OTHERS)
     where = {

@@ -57,7 +57,7 @@ def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values
 
 
 def compared(found: Cells, kikolo: Cells, name: str, losses: Sequence[float], others: Sequence[str]) -> list[list[str]]:
-    """For each packet error rate, the other variants that lead Kikolo, whose cells are those of ``name`` in ``kikolo``."""
+    """The other variants that lead Kikolo, for each packet error rate. Kikolo's cells are those of ``name`` in ``kikolo``."""
     return [[one for one in others if found[one, loss].leads(kikolo[name, loss])] for loss in losses]
 
 

@@ -1,4 +1,4 @@
-"""How far the law 1 / (RTT sqrt(p)) holds for CUBIC: on one link from p = 1e-5 to 0.05, and on the testbed's paths."""
+"""Tests of the law 1 / (RTT sqrt(p)) for CUBIC: on one link from p = 1e-5 to 0.05, and on the testbed's paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
