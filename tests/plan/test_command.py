@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
+from anabranch.compile import compile_run
 from anabranch.scenario import Scenario
 
 NSFNET = ["plan", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
@@ -22,6 +23,19 @@ def test_a_table_and_a_scenario_that_runs(tmp_path: Path, capsys: pytest.Capture
     flows = Scenario.from_toml(text, directory=out).run(seed=1).flows
     assert len(flows) == 182
     assert flows["reordered_segments"].sum() == 0
+
+
+def test_links_of_a_csv_may_be_directed(tmp_path: Path) -> None:
+    """The way back of A -> B has another capacity, and the scenario knows it too."""
+    (tmp_path / "both.csv").write_text("source,target,capacity,delay\nA,B,10Mbps,1ms\nB,A,20Mbps,2ms\n")
+    command = ["plan", str(tmp_path / "both.csv"), "--hose", "5Mbps", "--out", str(tmp_path / "plans"), "--directed"]
+    assert status(command) == 0
+    assert json.loads((tmp_path / "plans/plan.json").read_text())["worst_link"] == ["A", "B"]
+    case = Scenario.load(tmp_path / "plans/plan.toml").cases[0]
+    assert [(link["rate"], link["delay"]) for link in compile_run(case, 1)["links"]] == [
+        (10**7, 10**9),
+        (2 * 10**7, 2 * 10**9),
+    ]
 
 
 def test_json_says_path_transport_and_throughput_of_every_pair(capsys: pytest.CaptureFixture[str]) -> None:

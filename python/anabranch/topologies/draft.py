@@ -83,7 +83,8 @@ class Draft:
                     self.source,
                     self._described(edge),
                     None,
-                    f"goes back where {self._described(first)} goes; keep one of them, or say whether the links are directed",
+                    f"goes back where {self._described(first)} goes; keep one of them, or say --directed "
+                    "(a scenario needs a format that says so itself, such as GraphML)",
                 )
         try:
             self._links.add(ends, attributes, edge)
