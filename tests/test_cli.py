@@ -234,6 +234,9 @@ def test_a_negative_quantity_is_a_value(arguments: list[str], message: str, caps
 def test_topologies(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["topology", "list", "abilene"]) == 0
     assert "topozoo/Abilene" in capsys.readouterr().out.splitlines()
+    assert status(["topology", "list", "atlantis"]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", 'No name contains "atlantis"; without a pattern all are listed.\n')
     assert status(["topology", "show", "dumbbell"]) == 0
     assert "10 ms" in capsys.readouterr().out
     assert status(["topology", "show", "topozoo/Abilene", "--json"]) == 0

@@ -489,6 +489,12 @@ def test_abilene() -> None:
         assert length == pytest.approx(ours * 6372.8 / 6371.0088, abs=1000)
 
 
+@pytest.mark.parametrize("name", ["nsfnet", "topozoo/Abilene"])
+def test_only_files_may_be_said_to_be_directed(name: str) -> None:
+    with pytest.raises(TopologyError, match="directed = False: only for a CSV or SNDlib file; leave it out"):
+        load(name, directed=False)
+
+
 @pytest.mark.parametrize(
     "content",
     [
