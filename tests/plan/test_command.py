@@ -7,7 +7,10 @@ import pytest
 
 from anabranch.cli import status
 from anabranch.compile import compile_run
+from anabranch.plan.files import tolerant_pairs
+from anabranch.robust import Network, RobustError
 from anabranch.scenario import Scenario
+from anabranch.topologies import load
 
 NSFNET = ["plan", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
 
@@ -55,6 +58,22 @@ def test_tolerant_pairs_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureF
     splits = json.loads(capsys.readouterr().out)["splits"]
     tolerant = [(split["src"], split["dst"]) for split in splits if split["transport"] == "tolerant"]
     assert tolerant == [("1", "2"), ("2", "1")]
+
+
+def test_tolerant_pairs_may_have_names_with_blanks(tmp_path: Path) -> None:
+    network = Network.of(load("topozoo/Abilene"), 1e9)
+    file = tmp_path / "pairs"
+    file.write_text('Denver "Kansas City"  # the first hop\n')
+    tolerant = tolerant_pairs(str(file), network)
+    denver, kansas_city = (network.names.index(name) for name in ("Denver", "Kansas City"))
+    assert tolerant.nonzero()[0].tolist() == [network.pair(denver, kansas_city)]
+    for line, message in (
+        ("Denver Kansas City", "names with blanks need quotes"),
+        ('Denver "Kansas', "No closing quot"),
+    ):
+        file.write_text(line)
+        with pytest.raises(RobustError, match=message):
+            tolerant_pairs(str(file), network)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Files of a plan: who tolerates reordering, and the plan for other programs."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ DOCUMENT, SCENARIO, TOPOLOGY = "plan.json", "plan.toml", "topology.json"
 
 
 def tolerant_pairs(given: str, network: Network) -> Booleans:
-    """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
+    """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair, with names in quotes where they have blanks.
 
     Raises:
         RobustError: names file, line and value, and what would be right.
@@ -33,12 +34,17 @@ def tolerant_pairs(given: str, network: Network) -> Booleans:
     place = {name: index for index, name in enumerate(network.names)}
     tolerant = np.zeros(network.pairs, dtype=bool)
     for number, line in enumerate(lines, start=1):
-        names = line.split("#")[0].split()
+        where = f"{given}, line {number}"
+        try:
+            names = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise RobustError(f"{where}: {line.strip()!r} cannot be read ({error})") from None
         if not names:
             continue
-        where = f"{given}, line {number}"
         if len(names) != 2 or names[0] == names[1]:
-            raise RobustError(f"{where}: {line.strip()!r} must be two different nodes, FROM TO")
+            raise RobustError(
+                f"{where}: {line.strip()!r} must be two different nodes, FROM TO; names with blanks need quotes"
+            )
         for name in names:
             if name not in place:
                 raise RobustError(f"{where}: {network.topology.name} has no node {name}")
