@@ -166,7 +166,7 @@ class Draft:
         if not shared:
             return names, []
         listed = ", ".join(shared[:_SHOWN]) + (", ..." if len(shared) > _SHOWN else "")
-        return names, [f"{len(shared)} names are shared by several nodes, which carry their ids in brackets: {listed}"]
+        return names, [f"several nodes share a name, so they carry their ids in brackets: {listed}"]
 
     def _key(self, identity: object, element: str) -> str:
         if isinstance(identity, bool) or not isinstance(identity, str | int):
