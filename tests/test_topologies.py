@@ -489,6 +489,25 @@ def test_abilene() -> None:
         assert length == pytest.approx(ours * 6372.8 / 6371.0088, abs=1000)
 
 
+@pytest.mark.parametrize("name", ["nsfnet", "topozoo/Abilene"])
+def test_only_files_may_be_said_to_be_directed(name: str) -> None:
+    with pytest.raises(TopologyError, match="directed = False: only for a CSV or SNDlib file; leave it out"):
+        load(name, directed=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "?SNDlib native format; type: network; version: 1.0\nNODES (\n  A ( 1.0 2.0 )\n  B ( 2.0 3.0 )\n)\n",
+        "strict digraph Two {\n  a -> b [source=1, target=2];\n}\n",
+    ],
+)
+def test_other_formats_are_not_taken_for_known_ones(tmp_path: Path, content: str) -> None:
+    """Their brackets and keywords stand elsewhere than at the beginning."""
+    with pytest.raises(TopologyError, match="is of no known format; known are GraphML"):
+        read(tmp_path, "net.txt", content)
+
+
 @pytest.mark.parametrize("group", ["topozoo", "sndlib", "gabriel/25", "backbone/africa"])
 def test_topohub_topologies_load(group: str) -> None:
     chosen = [name for name in names() if name.startswith(group)]

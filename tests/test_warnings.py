@@ -98,6 +98,17 @@ duration = "2.1s"
     assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
 
 
+@pytest.mark.parametrize(
+    ("given", "keys"), [('sample = "3s"', ["sample"]), ('recompute = "3s"', ["recompute"]), ("", [])]
+)
+def test_links_that_are_measured_after_the_end_are_a_warning(given: str, keys: list[str]) -> None:
+    default = 'sample = "1s", recompute = "1s"'
+    changed = default.replace(f'{given.split(" ")[0]} = "1s"', given) if given else default
+    text = LINE + f'[routing.measured]\nmetric = "delay"\nlink_state = {{ {changed} }}\n'
+    found = [key for key in warnings(text) if key.startswith("routing")]
+    assert found == [f"routing.measured.link_state.{key}" for key in keys]
+
+
 def test_a_sample_after_the_end_is_a_warning() -> None:
     text = LINE.replace('duration = "2s"', 'duration = "2s"\nsample = "2001ms"')
     assert list(warnings(text)) == ["run.sample"]

@@ -96,7 +96,19 @@ def _run(tokens: list[str]) -> int:
     from anabranch.cli.app import app
 
     try:
-        result = app(tokens)(tokens, exit_on_error=False, print_error=False)
+        result = app(tokens)(_with_negative_values(tokens), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
+
+
+def _with_negative_values(tokens: Sequence[str]) -> list[str]:
+    """``--hose -1Mbps`` as ``--hose=-1Mbps``: the parser takes a negative number with a unit for an option, and no option begins with a digit."""
+    joined: list[str] = []
+    for token in tokens:
+        option = joined[-1] if joined else ""
+        if token[:1] == "-" and token[1:2].isdigit() and len(option) > 2 and option[:2] == "--" and "=" not in option:
+            joined[-1] = f"{option}={token}"
+        else:
+            joined.append(token)
+    return joined

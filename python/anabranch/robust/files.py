@@ -3,7 +3,7 @@
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
 is a file of one of three formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
-``Denver = "1Gbps"`` below it. In SNDlib XML, demands count Mbit/s as its capacities do. Pairs that are not named send nothing; every
+``Denver = "1Gbps"`` below it. In SNDlib XML, demands have the unit of its capacities. Pairs that are not named send nothing; every
 node of a hose must be named.
 """
 
@@ -22,7 +22,9 @@ from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Network
 from anabranch.toml_text import TomlError, parse
 
-_SNDLIB_BPS = 1e6
+_TOPOHUB_BPS = {"sndlib/brain": 1.0}
+"""The unit of demands in TopoHub, which does not say it, where it is not Mbit/s: SNDlib's file has BITSPERSEC."""
+_MBPS = 1e6
 _NAMED = ("demands", "gravity")
 _NODE_RATES = ("rate", "sent", "received")
 _ENDS = {"src": "source", "dst": "target"}
@@ -91,20 +93,27 @@ def pair_rows(path: Path) -> Iterator[tuple[str, str, str, float]]:
 
 
 def own_demands(network: Network) -> Floats:
-    """The demands that TopoHub has for the topology (SNDlib's instances have some), Mbit/s.
+    """The demands that TopoHub has for the topology of this name (SNDlib's instances have some), bit/s.
 
     Raises:
-        RobustError: there are none.
+        RobustError: there are none, or the topology lacks one of its nodes.
     """
     from anabranch.topologies import topohub_names
 
     name = network.topology.name
     demands: dict[Any, Any] = {}
-    ids: dict[Any, int] = {}
+    nodes: dict[Any, int] = {}
     if name in topohub_names.names():
         document = topohub_names.document(name)
         demands = document["graph"].get("demands") or {}
-        ids = {node["id"]: index for index, node in enumerate(document["nodes"])}
+        # A file may have this name, and other nodes or another order.
+        place = {node: index for index, node in enumerate(network.names)}
+        ids = [node["id"] for node in document["nodes"]]
+        known = [node.name for node in topohub_names.load(name).nodes]
+        nodes = {
+            identity: _node(place, node, f"the demands of {name}", network)
+            for identity, node in zip(ids, known, strict=True)
+        }
     if not demands:
         raise RobustError(
             f"{name} has no demands of its own (SNDlib's topologies in TopoHub have); give a file or gravity=RATE"
@@ -113,7 +122,7 @@ def own_demands(network: Network) -> Floats:
     for source, row in demands.items():
         for target, value in row.items():
             if source != target:
-                matrix[ids[source], ids[target]] += float(value) * _SNDLIB_BPS
+                matrix[nodes[source], nodes[target]] += float(value) * _TOPOHUB_BPS.get(name, _MBPS)
     return matrix
 
 
@@ -202,10 +211,13 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
 
 
 def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
+    from anabranch.topologies.formats.sndlib import unit_bps
     from anabranch.topologies.formats.xml import content, root
 
     found: dict[tuple[str, str], float] = {}
-    for number, demand in enumerate(root(input_files.content(path), str(path)).iter("demand"), 1):
+    network = root(input_files.content(path), str(path))
+    unit = unit_bps(network, str(path))
+    for number, demand in enumerate(network.iter("demand"), 1):
         where = f"{path}: <demand> {demand.get('id', number)}"
         ends = content(demand.find("source")), content(demand.find("target"))
         try:
@@ -214,7 +226,7 @@ def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
             raise RobustError(f"{where}: has no number in <demandValue>") from None
         if not ends[0] or not ends[1] or not 0 <= value < float("inf"):
             raise RobustError(f"{where}: needs <source>, <target> and a <demandValue> of at least 0")
-        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * _SNDLIB_BPS
+        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * unit
     if not found:
         raise RobustError(f"{path}: has no <demand>; SNDlib's networks with demands have them")
     for (src, dst), rate in found.items():

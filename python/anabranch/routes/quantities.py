@@ -84,8 +84,9 @@ def require(topology: Topology, metrics: list[str]) -> None:
         for quantity in NEEDS[metric]:
             for link in topology.links:
                 if getattr(link, quantity) is None:
+                    name = quantity.partition("_")[0]  # as in files, without the unit
                     raise ValueError(
-                        f"{topology.name}: link {link.source} -> {link.target} has no {quantity}, which the metric "
+                        f"{topology.name}: link {link.source} -> {link.target} has no {name}, which the metric "
                         f"{metric} needs; {_REMEDIES[quantity]}"
                     )
 

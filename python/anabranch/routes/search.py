@@ -181,7 +181,13 @@ class Search:
             ValueError: a link without delay, loss or capacity, a node that does not exist, or a pair with too many such paths.
         """
         quantities.require(self.topology, ["tcpbp", "widest"])
-        found = self._by_target(self._network.pareto, sources, targets, progress)
+        try:
+            found = self._by_target(self._network.pareto, sources, targets, progress)
+        except ValueError as error:
+            if len(error.args) != 3:
+                raise
+            message, source, target = error.args
+            raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
         return Routes(self.topology, "delay, loss, capacity", "explicit", found)
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:

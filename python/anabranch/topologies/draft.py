@@ -83,7 +83,8 @@ class Draft:
                     self.source,
                     self._described(edge),
                     None,
-                    f"goes back where {self._described(first)} goes; keep one of them, or say whether the links are directed",
+                    f"goes back where {self._described(first)} goes; keep one of them, or say --directed "
+                    "(a scenario needs a format that says so itself, such as GraphML)",
                 )
         try:
             self._links.add(ends, attributes, edge)
@@ -165,7 +166,7 @@ class Draft:
         if not shared:
             return names, []
         listed = ", ".join(shared[:_SHOWN]) + (", ..." if len(shared) > _SHOWN else "")
-        return names, [f"{len(shared)} names are shared by several nodes, which carry their ids in brackets: {listed}"]
+        return names, [f"several nodes share a name, so they carry their ids in brackets: {listed}"]
 
     def _key(self, identity: object, element: str) -> str:
         if isinstance(identity, bool) or not isinstance(identity, str | int):

@@ -30,11 +30,10 @@ def load(source: str | Path, directed: bool | None = None) -> Topology:
             would be right.
     """
     with _without_collection():
-        if isinstance(source, str):
-            if source in BUILTINS:
-                return BUILTINS[source]()
-            if source in topohub_names.names():
-                return topohub_names.load(source)
+        if isinstance(source, str) and (source in BUILTINS or source in topohub_names.names()):
+            if directed is not None:
+                raise TopologyError(source, "directed", directed, "only for a CSV or SNDlib file; leave it out")
+            return BUILTINS[source]() if source in BUILTINS else topohub_names.load(source)
         return _from_file(source, directed)
 
 

@@ -84,8 +84,8 @@ pub enum RoutingError {
     },
     /// A search for Pareto-optimal paths that would take too long.
     #[error(
-        "more than {most} partial paths from node {src} to node {dst} beat no other in delay, loss and capacity; \
-         allow more, or look for the best paths by one metric"
+        "more than {most} partial paths beat no other in delay, loss and capacity; look for the best paths by one \
+         metric"
     )]
     TooManyLabels {
         /// Where they begin.

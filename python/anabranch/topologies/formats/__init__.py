@@ -29,11 +29,9 @@ FORMATS = {
     "graphml": Format("GraphML", (".graphml",), re.compile(rb"<(\w+:)?graphml\b")),
     "sndlib": Format("SNDlib XML", (".sndlib",), re.compile(rb"<(\w+:)?network\b")),
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
-    "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\s*\{")),
-    "repetita": Format("REPETITA", (".graph",), re.compile(rb"\s*NODES\b")),
-    "csv_table": Format(
-        "CSV", (".csv",), re.compile(rb"[^\n]*\bsource\b[^\n]*\btarget\b|[^\n]*\btarget\b[^\n]*\bsource\b")
-    ),
+    "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
+    "repetita": Format("REPETITA", (".graph",), re.compile(rb"\A\s*NODES\b")),
+    "csv_table": Format("CSV", (".csv",), re.compile(rb"\A(?=[^\n]*\bsource\b)[^\n]*\btarget\b")),
 }
 """Module of this package, and how its files are recognised."""
 

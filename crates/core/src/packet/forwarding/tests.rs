@@ -153,6 +153,23 @@ fn a_flow_that_keeps_to_its_path_has_it_compiled() {
     }
 }
 
+#[test]
+fn a_hash_that_does_not_read_the_destination_does_not_depend_on_it() {
+    let hops = json!({"kind": "equal-cost", "metric": "hop-count"});
+    let mut forwarding = two_diamonds(hops, "hash", "flow", false);
+    let mut paths = HashSet::new();
+    for flow in 0..50 {
+        let [near, far] = [7, 8].map(|dst| {
+            let key = PacketKey { flow, group: 0, src: 0, dst, reverse: false, number: 0 };
+            let route = forwarding.route_of_flow(0, &key).expect("a route");
+            forwarding.current_path(route, 0)
+        });
+        assert_eq!(near, far[..far.len() - 1], "the hash reads the source port alone");
+        paths.insert(near);
+    }
+    assert_eq!(paths.len(), 4, "each node has its own hash");
+}
+
 fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {
     let links: Vec<_> = links.iter().map(|&(a, b)| link(a, b)).collect();
     let routing = serde_json::from_value(json!({
