@@ -86,7 +86,7 @@ pub fn take_totals(batches: &mut [Batch<'_>], link: usize) -> Totals {
 impl<'a> Batch<'a> {
     /// Builds the batch of these flows.
     pub fn new(flows: &'a [FlowModel], links: &[LinkModel], feeds: &Feeds) -> Batch<'a> {
-        let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, links)).collect();
+        let senders: Vec<Sender<'_>> = flows.iter().map(Sender::new).collect();
         Batch {
             checked: vec![f64::INFINITY; flows.len()],
             rates: senders.iter().map(Sender::first_rate).collect(),

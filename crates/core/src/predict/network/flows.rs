@@ -4,6 +4,7 @@ use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
 use super::provided;
+use super::spraying::most_overtaking;
 use super::watch::Watch;
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
@@ -18,18 +19,11 @@ const NORMAL_90: f64 = 1.645;
 const MOST_PATHS: usize = 1024;
 
 /// Packets of all paths' queues together when one overflows, in units of one queue's limit, where packets draw their path.
-const TOGETHER: f64 = 0.5;
+pub const TOGETHER: f64 = 0.5;
 /// A share above this counts as all packets, because shares are sums of rounded numbers.
-const ALL: f32 = 0.999;
+pub const ALL: f32 = 0.999;
 /// Least number of packets that Linux's pacing sends at once (`tcp_min_tso_segs`).
 const LINUX_QUANTUM: f64 = 2.0;
-/// Delays closer than this count as equal, seconds.
-const SAME_S: f64 = 1e-9;
-
-/// [`FlowModel::disorder`] where packets take the paths in turn.
-const DISORDER_IN_TURN: f64 = 0.3;
-/// [`FlowModel::disorder`] where packets take random paths.
-const DISORDER_AT_RANDOM: f64 = 2.0;
 
 /// The links of a flow in one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,41 +32,49 @@ pub struct Paths {
     pub shares: Vec<(LinkId, f32)>,
     /// Number of paths that the packets take.
     pub count: usize,
-    /// Difference of delay between the shortest and the longest path in an idle network, seconds.
-    pub spread_s: f64,
-    /// If packets draw their path: the share of the packets on each path, with its delay in an idle network, seconds. Otherwise empty.
-    pub drawn: Vec<(f64, f64)>,
+    /// The paths, if there are several.
+    pub routes: Vec<Route>,
+    /// Whether packets take the paths in turn. Otherwise they draw one.
+    pub in_turn: bool,
+}
+
+/// One of several paths.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// Its links.
+    pub links: Vec<LinkId>,
+    /// Share of the packets that take it.
+    pub share: f64,
+    /// Delay in an idle network, seconds.
+    pub delay_s: f64,
 }
 
 impl Paths {
     /// One path over these links.
     fn one(links: &[LinkId]) -> Paths {
         let shares = links.iter().map(|link| (*link, 1.0)).collect();
-        Paths { shares, count: 1, spread_s: 0.0, drawn: Vec::new() }
+        Paths { shares, count: 1, routes: Vec::new(), in_turn: false }
     }
 
     /// Several paths, each with its share of the packets. A packet has `bits`. With `in_turn` packets take the paths in turn, otherwise they draw
     /// one.
-    fn several(found: &[(Vec<LinkId>, f64)], wires: &[Wire], bits: f64, in_turn: bool) -> Paths {
+    fn several(found: Vec<(Vec<LinkId>, f64)>, wires: &[Wire], bits: f64, in_turn: bool) -> Paths {
         let mut shares: Vec<(LinkId, f32)> = Vec::new();
-        let mut delays: Vec<(f64, f64)> = Vec::new();
-        for (links, of_path) in found {
+        for (links, of_path) in &found {
             for link in links {
                 match shares.iter_mut().find(|(known, _)| known == link) {
                     Some((_, share)) => *share += *of_path as f32,
                     None => shares.push((*link, *of_path as f32)),
                 }
             }
-            let seconds: f64 = links.iter().map(|link| wires[*link as usize].crossing_s(bits)).sum();
-            match delays.iter_mut().find(|(_, known)| (known - seconds).abs() < SAME_S) {
-                Some((share, _)) => *share += of_path,
-                None => delays.push((*of_path, seconds)),
-            }
         }
-        let longest_s = delays.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
-        let shortest_s = delays.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-        let drawn = if found.len() > 1 && !in_turn { delays } else { Vec::new() };
-        Paths { shares, count: found.len(), spread_s: longest_s - shortest_s, drawn }
+        let count = found.len();
+        let route = |(links, share): (Vec<LinkId>, f64)| {
+            let delay_s = links.iter().map(|link| wires[*link as usize].crossing_s(bits)).sum();
+            Route { links, share, delay_s }
+        };
+        let routes = if count > 1 { found.into_iter().map(route).collect() } else { Vec::new() };
+        Paths { shares, count, routes, in_turn }
     }
 }
 
@@ -120,12 +122,12 @@ pub struct FlowModel {
     pub data: Paths,
     /// Links of its ACKs.
     pub ack: Paths,
-    /// Disorder of a sprayed flow's packets beyond the delay differences of its paths, in transmission times.
-    pub disorder: f64,
     /// The RTT with empty queues, seconds.
     pub idle_rtt_s: f64,
     /// Losses of its data on the wire.
     pub loss: PathLoss,
+    /// See [`SprayLimits`](super::spraying::SprayLimits).
+    pub spray_limit: f64,
 }
 
 impl FlowModel {
@@ -138,7 +140,7 @@ impl FlowModel {
     /// the queues of the paths swing against one another: when one is full, all together hold half a limit. Where all packets cross the link,
     /// nothing swings.
     pub fn fills(&self, share: f32) -> f64 {
-        if self.data.drawn.is_empty() || share > ALL { 1.0 } else { TOGETHER * f64::from(share) }
+        if self.data.count == 1 || self.data.in_turn || share > ALL { 1.0 } else { TOGETHER * f64::from(share) }
     }
 
     /// Whether its congestion control is BBR.
@@ -250,13 +252,12 @@ fn model(
     if data.count > 1 && bytes.is_some() {
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
-    let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
-    // If packets take the paths in turn, only packets that the other paths carry in this time can overtake a packet.
-    let rates = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps);
-    let overtake = (data.count - 1) as f64 * data.spread_s * rates.fold(f64::INFINITY, f64::min) / wire_bits;
+    // If packets take the paths in turn, only a few of them can overtake another.
+    let slowest = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
+    let in_order = |threshold| data.in_turn && most_overtaking(&data.routes, wire_bits / slowest) < threshold;
     let control = control.map(|control: Control| Control {
         threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32)
-            .map(|threshold| if in_turn && overtake < threshold { f64::INFINITY } else { threshold }),
+            .map(|threshold| if in_order(threshold) { f64::INFINITY } else { threshold }),
         ..control
     });
     let burst = match transport {
@@ -275,7 +276,6 @@ fn model(
     let idle_rtt_s = idle_s(wires, &data, wire_bits) + idle_s(wires, &ack, ack_bits);
     Ok(FlowModel {
         number: flow,
-        disorder: if in_turn { DISORDER_IN_TURN } else { DISORDER_AT_RANDOM },
         control: control.map(|control| shared(controls, control)),
         wire_bits,
         payload_bits,
@@ -290,6 +290,7 @@ fn model(
         ack,
         idle_rtt_s,
         loss: PathLoss::independent(loss),
+        spray_limit: f64::INFINITY, // known with the links
     })
 }
 
@@ -353,5 +354,5 @@ fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f
     let found = run.paths_of_packets(flow, reverse, MOST_PATHS).map_err(refused)?;
     let group = run.plan(flow).group as usize;
     let in_turn = run.spec().routings[run.spec().traffic[group].routing].select == Selector::RoundRobin;
-    Ok(Paths::several(&found, wires, bits, in_turn))
+    Ok(Paths::several(found, wires, bits, in_turn))
 }

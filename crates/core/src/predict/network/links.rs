@@ -76,6 +76,8 @@ pub struct LinkModel {
     pub usable: f64,
     /// Offered load, bit/s.
     pub load_bps: f64,
+    /// Number of flows that react whose data crosses it. A flow of which a share of the packets crosses it counts as this share.
+    pub senders: f64,
 }
 
 /// Builds the models of all links of a run.
@@ -120,6 +122,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 queue_s: 0.0,
                 usable: 1.0,
                 load_bps: 0.0,
+                senders: users.senders,
             })
         })
         .collect()
@@ -139,6 +142,8 @@ struct Users {
     /// Bits of the largest data packet.
     largest_bits: f64,
     flows: u32,
+    /// See [`LinkModel::senders`].
+    senders: f64,
     /// Sum of the flows' shares of a full queue (see [`FlowModel::fills`]).
     fill: f64,
     /// Sum of the flows' burst lengths, packets.
@@ -155,6 +160,7 @@ impl Users {
         self.fill += flow.fills(share);
         self.bursts += flow.burst;
         if let Some(control) = flow.long_run() {
+            self.senders += f64::from(share);
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
             self.react |= !waits;

@@ -7,6 +7,7 @@
 //! - [`flows`], [`feeds`], [`links`]: the models of flows and links, the origin of each link's packets, and the links' equations.
 //! - [`batch`]: flows that one thread computes together, and the traffic that they send over each link.
 //! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, the mean use and queue under a sawtooth of windows, and BBR's share.
+//! - [`spraying`]: the rate above which a sprayed flow takes reordered packets for lost ones.
 //! - [`completion`]: completion times of flows that end.
 //! - [`class`]: what limits a flow, and the measured error of the model for each such class.
 //! - [`refusal`]: inputs that the model cannot predict.
@@ -35,6 +36,7 @@ mod refusal;
 mod sawtooth;
 mod sender;
 mod solver;
+mod spraying;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -57,6 +59,7 @@ use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
 use solver::{Solution, Start};
+use spraying::SprayLimits;
 use std::ops::Range;
 use watch::MODELLED;
 
@@ -123,10 +126,15 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
 }
 
 fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Result<Prediction, PredictError> {
-    let flows = flows::models(run, watch)?;
+    let mut flows = flows::models(run, watch)?;
     let spec = run.spec();
     let feeds = Feeds::of(spec, &flows);
     let links = links::models(spec, &flows, &feeds)?;
+    let mut limits = SprayLimits::default();
+    for flow in &mut flows {
+        watch.check()?;
+        flow.spray_limit = limits.of(flow, &links);
+    }
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
     watch.reach(1.0, &(0.0..MODELLED));

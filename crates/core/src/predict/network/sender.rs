@@ -2,9 +2,7 @@
 
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
-use super::links::LinkModel;
 use super::loss::PathLoss;
-use crate::predict::overtaking;
 use crate::spec::LinkId;
 
 /// Window, in segments, at which half of the losses end in a timeout, as counted in the packet engine.
@@ -13,14 +11,6 @@ const TIMEOUT_WINDOW: f64 = 1.6;
 const SMALL_WINDOW: f64 = 5.0;
 /// Round trips that a loss costs at the smallest windows: for a recovery without growth, and for rounding to whole segments.
 const RECOVERY_ROUND_TRIPS: f64 = 3.0;
-/// Number of packets that may overtake another, for three duplicate ACKs and a window of [`USUAL_WINDOW`].
-const TOLERATED: f64 = 1.25;
-/// Segments of a window whose growth balances about one reduction in 11 round trips.
-const USUAL_WINDOW: f64 = 16.0;
-/// Ratio of the packet rate within a burst to the mean rate, because ACKs release packets in bursts.
-const CLUMPED: f64 = 1.3;
-/// Exponent that combines the two limits by reordering, so that the stricter one dominates.
-const STRICTER: f64 = 2.5;
 /// How readily a full queue drops the later packets of a burst, relative to the first one.
 const LATER: f64 = 2.0;
 /// By how much more readily a full queue drops a packet that another queue has clocked.
@@ -68,14 +58,14 @@ pub struct Seen {
 
 impl<'a> Sender<'a> {
     /// The sender of a flow over these links.
-    pub fn new(flow: &'a FlowModel, links: &[LinkModel]) -> Sender<'a> {
+    pub fn new(flow: &'a FlowModel) -> Sender<'a> {
         let control = flow.long_run();
         Sender {
             control,
             idle_rtt_s: flow.idle_rtt_s,
             source_rate: flow.source_rate,
             loss: Some(&flow.loss).filter(|loss| loss.ratio > 0.0),
-            spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control, links)),
+            spray_limit: flow.spray_limit,
             wire_bits: flow.wire_bits,
             clocked: 1.0 + LATER * (flow.burst - 1.0),
             elsewhere: if flow.paced || flow.burst > 1.0 { BURST_ELSEWHERE } else { CLOCKED_ELSEWHERE },
@@ -181,40 +171,4 @@ fn balanced(of: impl Fn(f64) -> f64) -> f64 {
         if of(middle) > middle { low = middle } else { high = middle }
     }
     low
-}
-
-/// Packets a second above which a sender that counts duplicate ACKs takes reordering for loss. With n paths, n - 1 in n packets may overtake.
-fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 {
-    let Some(threshold) = control.threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
-    if flow.data.count < 2 {
-        return f64::INFINITY;
-    }
-    let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
-    let paths = flow.data.count as f64;
-    let drawn = !flow.data.drawn.is_empty();
-    // For paths that packets draw, the effect of the delays has a formula.
-    let spread_s = if drawn { 0.0 } else { flow.data.spread_s };
-    let apart_s = spread_s + flow.disorder * flow.wire_bits / slowest;
-    let usual = TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s;
-    // A window of W balances about one reduction per W^2 packets. The rarer reductions must be, the fewer packets may overtake: by the power 1/8 of
-    // W.
-    let limit = usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt();
-    if !drawn {
-        return limit;
-    }
-    let both = limit.powf(-STRICTER) + drawn_limit(flow, control, threshold as usize).powf(-STRICTER);
-    both.powf(-1.0 / STRICTER)
-}
-
-/// The limit by the delays of paths that packets draw, packets a second. At this limit, the window balances the reductions by duplicate ACKs of
-/// packets that are not lost.
-fn drawn_limit(flow: &FlowModel, control: &Control, threshold: usize) -> f64 {
-    let packets = balanced(|window| {
-        let rate = if flow.paced { 1.0 } else { CLUMPED } * window / flow.idle_rtt_s;
-        let taken_for_lost = overtaking::probability(&flow.data.drawn, rate, threshold);
-        let events = -libm::expm1(-taken_for_lost * window);
-        let balance = control.response.balance((0.0, events), flow.idle_rtt_s, flow.idle_rtt_s, 0.0);
-        balance.map_or(f64::INFINITY, |balance| balance.window)
-    });
-    packets / flow.idle_rtt_s
 }
