@@ -253,7 +253,7 @@ fn model(
     let rates = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps);
     let overtake = (data.count - 1) as f64 * data.spread_s * rates.fold(f64::INFINITY, f64::min) / wire_bits;
     let control = control.map(|control: Control| Control {
-        threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32)
+        threshold: threshold(&spec.stacks[control.stack].detection_in_use(), data.count as u32)
             .map(|threshold| if in_turn && overtake < threshold { f64::INFINITY } else { threshold }),
         ..control
     });
