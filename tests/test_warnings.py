@@ -313,3 +313,24 @@ def test_rack_without_sack_is_a_warning_unless_linux_replaces_it() -> None:
 
     assert set(of("bbr")) == {"stacks.mine"}
     assert of("linux-bbr") == {}
+
+
+@pytest.mark.parametrize(
+    ("stack", "is_early"),
+    [
+        ('preset = "newreno", ack = "delayed"', True),
+        ('preset = "newreno", ack = "stretch"', True),
+        ('preset = "newreno", ack = "delayed", min_rto = "1s"', False),
+        ('preset = "newreno", ack = { name = "delayed", timer = "100ms" }', False),
+        ('preset = "newreno", ack = "quick-ack"', False),
+        ('preset = "linux-cubic", ack = "delayed"', False),
+    ],
+)
+def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_early: bool) -> None:
+    """Nothing is lost, and the one segment of the flow is sent again."""
+    text = LINE.replace("[[traffic]]", f"[stacks]\nmine = {{ {stack} }}\n\n[[traffic]]").replace(
+        'stack = "newreno"', 'stack = "mine"'
+    )
+    text = text.replace("bulk = true", 'size = "1kB"')
+    assert (Scenario.from_toml(text).run().flows["spurious_retransmits"].sum() > 0) == is_early
+    assert ("stacks.mine.ack" in warnings(text)) == is_early

@@ -38,10 +38,24 @@ def _unused(name: str, stack: Stack) -> Iterator[Problem]:
             yield Problem(("stacks", name, key), f"has no effect: {reason}; leave it out", stack.model_dump()[key])
 
 
+def _early_timeout(name: str, stack: Stack) -> Iterator[Problem]:
+    """The retransmission timer expires before the ACK of a lone segment is due."""
+    timer = stack.ack.compiled().get("timer", 0)
+    if stack.detection.name == "fast-rto" or timer < units.duration(stack.min_rto):
+        return
+    if timer > units.duration(stack.rto_granularity):
+        message = (
+            f'makes a lone segment wait for its ACK for as long as min_rto "{stack.min_rto}" or longer, so that it is sent again, and the '
+            'window falls to one; give min_rto = "1s" (RFC 6298), or the ACK a shorter timer'
+        )
+        yield Problem(("stacks", name, "ack"), message, stack.ack.name)
+
+
 def stacks(case: "Case") -> Iterator[Problem]:
     """Of the stacks that traffic uses."""
     variant = case.variant
     used = {variant.stack_of(entry) for entry in variant.traffic if entry.transport == "tcp"}
+    pausing = {variant.stack_of(entry) for entry in variant.traffic if entry.transport == "tcp" and not entry.is_bulk}
     for name, stack in variant.stacks.items():
         if name not in used:
             continue
@@ -54,6 +68,8 @@ def stacks(case: "Case") -> Iterator[Problem]:
             )
             yield Problem(("stacks", name, "min_rto"), message, stack.min_rto)
         yield from _unused(name, stack)
+        if name in pausing:
+            yield from _early_timeout(name, stack)
         if stack.detection.name == "rack-tlp" and not stack.sack and stack.follows != "linux":
             message = (
                 'is RACK-TLP without SACK, which RFC 8985 section 4 requires; give sack = true or detection = "dup-ack"'
