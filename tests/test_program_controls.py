@@ -74,6 +74,29 @@ char LICENSE[] SEC("license") = "GPL";
 
 
 @needs_clang
+@pytest.mark.parametrize(("lost", "flags"), [([], [2]), ([30, 32], [1, 2, 3])])
+def test_in_ack_event_is_told_what_linux_tells_it(tmp_path: Path, lost: list[int], flags: list[int]) -> None:
+    """Recorded from Linux 6.18: 2 for an ACK that advances, 1 for one with SACK blocks only, 3 for one that advances between holes. The
+    program's window is ten, and a bit for each number that it was told.
+    """
+    event = """
+static u32 told;
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, u32 flags)
+{ told |= 1 << (flags & 7); tcp_sk(sk)->snd_cwnd = 10 + told; }
+"""
+    avoid = 'SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) {}'
+    members = ".in_ack_event = (void *)event, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)half"
+    program = compiled(tmp_path, event + avoid, members)
+    document = scenario({"program": program}, tmp_path, beside=None).document
+    document["impairments"] = [
+        {"link": ["left", "right"], "one_way": True, "loss": {"model": "list", "packets": lost}}
+    ] * bool(lost)
+    document["traffic"][0]["flows"] = 1
+    flows = Scenario(document, directory=tmp_path).run().flows
+    assert flows["cwnd_segments"].to_list() == [10 + sum(1 << flag for flag in flags)]
+
+
+@needs_clang
 @pytest.mark.parametrize(
     ("operation", "problem"),
     [

@@ -283,3 +283,65 @@ def test_warnings_stand_in_all_that_a_run_gives(tmp_path: Path, capsys: pytest.C
     assert manifest["warnings"] == [record]
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"<strong>Warning.</strong> {file}:3: topology: 1 parallel link added" in page
+
+
+UNUSED = [
+    ('preset = "linux-cubic"', 'slow_start = "hystart++"'),
+    ('preset = "bbr"', 'slow_start = "hystart++"'),
+    ('preset = "bbr3"', "pacing = true"),
+    ('preset = "linux-bbr"', "restart_after_idle = false"),
+    ('preset = "newreno", sack = false', 'spurious = "dsack"'),
+    ('preset = "mprc"', "f_rto = true"),
+    ('preset = "newreno"', 'ecn_echo = "exact"'),
+    ('preset = "newreno"', "hz = 1000"),
+]
+
+
+@pytest.mark.parametrize(("stack", "unused"), UNUSED)
+def test_a_key_of_a_stack_without_effect_is_a_warning(stack: str, unused: str) -> None:
+    """Bursts with idle times over a lossy link have the same results with and without the key."""
+    text = LINE.replace("[[traffic]]", f"[stacks]\nmine = {{ {stack} }}\n\n[[impairments]]\nloss = 0.02\n\n[[traffic]]")
+    text = text.replace("bulk = true", 'on-off = { peak = "8Mbps" }').replace('stack = "newreno"', 'stack = "mine"')
+    with_key = text.replace(stack, f"{stack}, {unused}")
+    key = unused.split(" = ")[0]
+    message = warnings(with_key)[f"stacks.mine.{key}"]
+    assert message.startswith("has no effect: ")
+    assert warnings(text) == {}
+    plain, other = (Scenario.from_toml(one).run().flows for one in (text, with_key))
+    assert plain["retransmits"].sum() > 0
+    assert plain.equals(other)
+
+
+def test_what_a_preset_says_itself_is_no_warning() -> None:
+    stacks = '[stacks]\nmine = { preset = "linux-cubic", detection = "fast-rto" }\n\n[[traffic]]'
+    assert warnings(LINE.replace("[[traffic]]", stacks).replace('stack = "newreno"', 'stack = "mine"')) == {}
+
+
+def test_rack_without_sack_is_a_warning_unless_linux_replaces_it() -> None:
+    def of(preset: str) -> dict[str, str]:
+        stacks = f'[stacks]\nmine = {{ preset = "{preset}", sack = false }}\n\n[[traffic]]'
+        return warnings(LINE.replace("[[traffic]]", stacks).replace('stack = "newreno"', 'stack = "mine"'))
+
+    assert set(of("bbr")) == {"stacks.mine"}
+    assert of("linux-bbr") == {}
+
+
+@pytest.mark.parametrize(
+    ("stack", "is_early"),
+    [
+        ('preset = "newreno", ack = "delayed"', True),
+        ('preset = "newreno", ack = "stretch"', True),
+        ('preset = "newreno", ack = "delayed", min_rto = "1s"', False),
+        ('preset = "newreno", ack = { name = "delayed", timer = "100ms" }', False),
+        ('preset = "newreno", ack = "quick-ack"', False),
+        ('preset = "linux-cubic", ack = "delayed"', False),
+    ],
+)
+def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_early: bool) -> None:
+    """Nothing is lost, and the one segment of the flow is sent again."""
+    text = LINE.replace("[[traffic]]", f"[stacks]\nmine = {{ {stack} }}\n\n[[traffic]]").replace(
+        'stack = "newreno"', 'stack = "mine"'
+    )
+    text = text.replace("bulk = true", 'size = "1kB"')
+    assert (Scenario.from_toml(text).run().flows["spurious_retransmits"].sum() > 0) == is_early
+    assert ("stacks.mine.ack" in warnings(text)) == is_early

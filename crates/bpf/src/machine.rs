@@ -17,7 +17,7 @@ pub const MOST_FRAMES: u64 = 8;
 pub const BYTES_OF_A_JUMP: usize = 64;
 
 /// Iterations of `bpf_loop` at most.
-const MOST_ITERATIONS: u64 = 1 << 23;
+const MOST_ITERATIONS: u32 = 1 << 23;
 
 /// Why a call ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -305,7 +305,8 @@ impl<'a> Machine<'a> {
                 self.memory.bytes_mut(first, size).ok_or_else(outside)?.copy_from_slice(&copy);
                 Ok(result as u64)
             }
-            Some(Helper::Loop) => self.repeat(first, second, third, frame),
+            Some(Helper::Loop) if fourth != 0 => Ok(-22i64 as u64), // EINVAL: Linux has no flags yet
+            Some(Helper::Loop) => self.repeat(first as u32, second, third, frame),
             None => Err(Fault::new(format!("needs {}", name(number)))),
         }
     }
@@ -318,7 +319,7 @@ impl<'a> Machine<'a> {
     }
 
     /// `bpf_loop`: calls a function with 0, 1, ... and a context until it returns something else than zero.
-    fn repeat(&mut self, count: u64, function: u64, context: u64, frame: u64) -> Result<u64, Fault> {
+    fn repeat(&mut self, count: u32, function: u64, context: u64, frame: u64) -> Result<u64, Fault> {
         let entry = function.wrapping_sub(FUNCTIONS) as usize;
         let deepest = self.program.stack + FRAME * MOST_FRAMES;
         if !self.program.entries.contains(&entry) || frame + FRAME > deepest {
@@ -332,11 +333,11 @@ impl<'a> Machine<'a> {
             if self.jumps_left == 0 {
                 return Err(endless());
             }
-            if self.run(entry, [index, context, 0, 0, 0], frame + FRAME)? != 0 {
-                return Ok(index + 1);
+            if self.run(entry, [index.into(), context, 0, 0, 0], frame + FRAME)? != 0 {
+                return Ok(u64::from(index) + 1);
             }
         }
-        Ok(count)
+        Ok(count.into())
     }
 }
 

@@ -135,6 +135,9 @@ pub fn resolve(
         7..=9 | 12 => {
             let target = layout.candidates(name, kind).next();
             match (relocation.kind, target) {
+                (12, Some(_)) => {
+                    Ok(Relocated::Missing(format!("whether {name} matches that of Linux (bpf_core_type_matches)")))
+                }
                 (8 | 12, target) => value(target.is_some().into()),
                 (7, Some(id)) => value(id as u64),
                 (_, Some(id)) => value(layout.btf().size(id).into()),

@@ -6,7 +6,8 @@
 pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
-use crate::tcp::{ack::AckSpec, detection::DetectionSpec, kernel_clock::KernelClock};
+use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
+use crate::tcp::{ack::AckSpec, kernel_clock::KernelClock};
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -278,6 +279,19 @@ impl StackSpec {
     /// The window that the receiver advertises, whole segments; at least one.
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// The loss detection in use. Linux's RACK needs SACK; without it Linux counts duplicate ACKs and sends no probes
+    /// (`tcp_identify_packet_loss`, `tcp_schedule_loss_probe`).
+    pub fn detection_in_use(&self) -> DetectionSpec {
+        match self.detection {
+            DetectionSpec::RackTlp(rack_tlp::Parameters { threshold, .. })
+                if !self.sack && self.follows == Follows::Linux =>
+            {
+                DetectionSpec::DupAck(dup_ack::Parameters { threshold })
+            }
+            detection => detection,
+        }
     }
 
     /// The clock of the hosts' kernel, if they follow Linux.

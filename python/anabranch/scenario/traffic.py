@@ -223,6 +223,13 @@ class Traffic(Table):
         return self
 
     @property
+    def is_bulk(self) -> bool:
+        """Whether its flows always have data to send."""
+        return not self.has_rates and all(
+            getattr(self, name.replace("-", "_")) is None for name in APPLICATIONS if name != "bulk"
+        )
+
+    @property
     def has_rates(self) -> bool:
         """Whether each pair has its own rate."""
         return self.matrix is not None or self.gravity is not None

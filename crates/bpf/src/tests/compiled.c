@@ -28,7 +28,7 @@ extern u64 absent(void) __attribute__((weak)) SEC(".ksyms");
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
-static long (*bpf_loop)(u32 count, void *function, void *context, u64 flags) = (void *)181;
+static long (*bpf_loop)(u64 count, void *function, void *context, u64 flags) = (void *)181;
 static long (*bpf_ringbuf_output)(void *map, void *data, u64 size, u64 flags) = (void *)130;
 
 struct {
@@ -134,6 +134,29 @@ OPERATION(loop)
 	return 1000 * sum + iterations;
 }
 
+OPERATION(loop_with_flags)
+{
+	u64 sum = 0;
+
+	return bpf_loop(100, add, &sum, arguments[1]);
+}
+
+OPERATION(loop_of_32_bits)
+{
+	u64 sum = 0;
+
+	return bpf_loop((1ull << 32) + 3, add, &sum, 0);
+}
+
+struct absent {
+	u32 one;
+} __attribute__((preserve_access_index));
+
+OPERATION(types)
+{
+	return __builtin_preserve_type_info(*(struct absent *)0, 0) + 2 * __builtin_preserve_type_info(*(struct sock *)0, 0);
+}
+
 OPERATION(maps)
 {
 	u64 result = 0;
@@ -181,6 +204,9 @@ struct operations {
 	u64 (*functions)(struct sock *);
 	u64 (*variables)(struct sock *, u32);
 	u64 (*loop)(struct sock *);
+	u64 (*loop_with_flags)(struct sock *, u64);
+	u64 (*loop_of_32_bits)(struct sock *);
+	u64 (*types)(struct sock *);
 	u64 (*maps)(struct sock *);
 	u64 (*recent_keys)(struct sock *, u32);
 	u64 (*ring_buffer)(struct sock *);
@@ -199,6 +225,9 @@ struct operations several = {
 	.functions = (void *)functions,
 	.variables = (void *)variables,
 	.loop = (void *)loop,
+	.loop_with_flags = (void *)loop_with_flags,
+	.loop_of_32_bits = (void *)loop_of_32_bits,
+	.types = (void *)types,
 	.maps = (void *)maps,
 	.recent_keys = (void *)recent_keys,
 	.ring_buffer = (void *)ring_buffer,

@@ -96,6 +96,31 @@ fn constants_functions_variables_loops_and_maps_work() {
     assert_eq!(call("maps", "moved", 0), Ok(2 * 100 + 4));
 }
 
+/// Linux has no flags yet and answers EINVAL; the count has 32 bits (`bpf_loop` in `kernel/bpf/bpf_iter.c`).
+#[test]
+fn loops_refuse_flags_and_count_in_32_bits() {
+    if !has_clang() {
+        return;
+    }
+    assert_eq!(call_with("loop_with_flags", "moved", 0, 0), Ok(10));
+    assert_eq!(call_with("loop_with_flags", "moved", 0, 1), Ok(-22i64 as u64));
+    assert_eq!(call("loop_of_32_bits", "moved", 0), Ok(3));
+}
+
+/// The layout has a `sock` with other members, so that `bpf_core_type_matches` would be 0 for it and `bpf_core_type_exists` is 1. For a type
+/// that does not exist both are 0. Not all versions of clang have the former: it takes the place of the latter.
+#[test]
+fn whether_a_type_that_exists_matches_is_not_known() {
+    let Some(compiled) = compiled() else { return };
+    assert_eq!(call("types", "moved", 0), Ok(2));
+    let mut object = Object::parse(&compiled).unwrap();
+    object.core.iter_mut().filter(|one| one.kind == 8).for_each(|one| one.kind = 12);
+    let options = Options { configuration: &[], provides_field: &every_field, provides_function: &|_| false };
+    let program = Program::link(&object, 0, &LINKED.as_ref().unwrap().1, &options).unwrap();
+    let missing = program.missing().iter().filter(|name| name.contains("matches")).collect::<Vec<_>>();
+    assert_eq!(missing, ["whether sock matches that of Linux (bpf_core_type_matches)"]);
+}
+
 #[test]
 fn a_map_that_would_forget_a_key_ends_the_call_and_a_full_one_keeps_its_keys() {
     if !has_clang() {

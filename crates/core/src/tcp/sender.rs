@@ -261,8 +261,8 @@ impl Sender {
             hz: stack.hz,
             random,
         });
-        let detector =
-            stack.detection.build(DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths });
+        let flow = DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths };
+        let detector = stack.detection_in_use().build(flow);
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let prediction = match detector.learns_from_predicted_acks() {

@@ -46,12 +46,15 @@ def experiments(lab: Lab) -> list[Experiment]:
         own = {"traffic[0].stack": OTHERS}
         made[figure] = lab.scenario("friendliness.toml", full=full, quick=quick | few)
         made[f"{figure}-own"] = lab.scenario("friendliness.toml", full=full | own, quick=quick | few | own)
+    three = {"traffic[1].stack": '["newreno", "bic", "scalable"]'}
+    some = {LOSS: "[1e-6, 1e-5, 1e-3, 1e-2]"}
     wide = {"traffic[0].stack": "wide"}
-    made["figure-7-wide"] = lab.scenario(
-        "friendliness.toml",
-        full=wide | {LOSS: "[1e-6, 1e-5, 1e-3, 1e-2]"},
-        quick=QUICK | few | wide | {"traffic[1].stack": '["newreno", "bic", "scalable"]'},
-    )
+    made["figure-7-wide"] = lab.scenario("friendliness.toml", full=wide | some, quick=QUICK | few | wide | three)
+    for reading in readings.THRESHOLDS:
+        own = {"traffic[0].stack": reading, f"stacks.{reading}": readings.STACKS[reading]}
+        made[f"figure-7-{reading}"] = lab.scenario(
+            "friendliness.toml", full=own | some | three, quick=QUICK | few | own | three
+        )
     if not lab.quick:
         made |= _full(lab)
     return [Experiment(name, scenario) for name, scenario in made.items()]
@@ -65,8 +68,8 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     even = {figure: friendliness.shares(results[figure]) for figure in friendliness.PLACE}
     left = {figure: friendliness.left(results[figure], results[f"{figure}-own"]) for figure in even}
     ratios = rtt_fairness.ratios(results["figure-9"])
-    wide = friendliness.shares(results["figure-7-wide"])
-    reasons = {figure: readings.reason(other[figure], shares[figure], wide, figure) for figure in shares}
+    read = {key: friendliness.shares(results[f"figure-7-{key}"]) for key in ("wide", *readings.THRESHOLDS)}
+    reasons = {figure: readings.reason(other[figure], shares[figure], read, figure) for figure in shares}
     claims = [
         throughput.first(shares["figure-5"], "figure-5", reasons["figure-5"]),
         throughput.groups(shares["figure-5"], readings.on_compound(other["figure-5"])),
@@ -96,7 +99,13 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
         *(readings.kikolo_table(other[figure], found, figure) for figure, found in shares.items()),
         *(readings.competitor_table(other[figure], found, figure) for figure, found in shares.items()),
         *(friendliness.table(found, figure) for figure, found in left.items()),
-        friendliness.wide_table(even["figure-7"], wide),
+        friendliness.reading_table(
+            {
+                "as read": even["figure-7"],
+                readings.WIDE: read["wide"],
+                **{text: read[key] for key, text in readings.THRESHOLDS.items()},
+            }
+        ),
     ]
     if not lab.quick:
         by_queue = {"20 packets": ratios} | {

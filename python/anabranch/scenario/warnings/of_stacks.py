@@ -4,16 +4,58 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anabranch import units
+from anabranch.scenario.controls import ProgramControl
 from anabranch.scenario.problems import MISSING, Problem
+from anabranch.scenario.stacks import PRESETS, NamedCongestion, Stack
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
+
+
+_BBR = ("bbr", "bbr3", "linux-bbr")
+
+
+def _unused(name: str, stack: Stack) -> Iterator[Problem]:
+    """Keys without effect beside the others, if the author and not a preset gave them."""
+    control, preset = stack.congestion.name or "", PRESETS.get(stack.preset or "", {})
+    reasons = {
+        "slow_start": stack.slow_start.name != "classic"
+        and (control.startswith("linux-") or control in _BBR or not isinstance(stack.congestion, NamedCongestion))
+        and f"{control} has a slow start of its own",
+        "pacing": stack.pacing and control in _BBR and f"{control} always paces",
+        "restart_after_idle": not stack.restart_after_idle
+        and control in _BBR
+        and f"{control} keeps its window however long it idles",
+        "spurious": stack.spurious == "dsack" and not stack.sack and "without SACK there is no DSACK",
+        "f_rto": stack.f_rto and stack.detection.name == "fast-rto" and "fast-rto never claims a timeout",
+        "ecn_echo": stack.ecn_echo == "exact" and not stack.ecn and "no queue marks without ecn = true",
+        "hz": stack.follows != "linux"
+        and not isinstance(stack.congestion, ProgramControl)
+        and 'only a stack with follows = "linux" and an eBPF program count in ticks',
+    }
+    for key, reason in reasons.items():
+        if reason and key in stack.model_fields_set and key not in preset:
+            yield Problem(("stacks", name, key), f"has no effect: {reason}; leave it out", stack.model_dump()[key])
+
+
+def _early_timeout(name: str, stack: Stack) -> Iterator[Problem]:
+    """The retransmission timer expires before the ACK of a lone segment is due."""
+    timer = stack.ack.compiled().get("timer", 0)
+    if stack.detection.name == "fast-rto" or timer < units.duration(stack.min_rto):
+        return
+    if timer > units.duration(stack.rto_granularity):
+        message = (
+            f'makes a lone segment wait for its ACK for as long as min_rto "{stack.min_rto}" or longer, so that it is sent again, and the '
+            'window falls to one; give min_rto = "1s" (RFC 6298), or the ACK a shorter timer'
+        )
+        yield Problem(("stacks", name, "ack"), message, stack.ack.name)
 
 
 def stacks(case: "Case") -> Iterator[Problem]:
     """Warnings about the stacks that traffic uses."""
     variant = case.variant
     used = {variant.stack_of(entry) for entry in variant.traffic if entry.transport == "tcp"}
+    pausing = {variant.stack_of(entry) for entry in variant.traffic if entry.transport == "tcp" and not entry.is_bulk}
     for name, stack in variant.stacks.items():
         if name not in used:
             continue
@@ -25,6 +67,14 @@ def stacks(case: "Case") -> Iterator[Problem]:
                 f'(RFC 6298 section 2.3); give rto_granularity = "{stack.min_rto}" as well'
             )
             yield Problem(("stacks", name, "min_rto"), message, stack.min_rto)
+        yield from _unused(name, stack)
+        if name in pausing:
+            yield from _early_timeout(name, stack)
+        if stack.detection.name == "rack-tlp" and not stack.sack and stack.follows != "linux":
+            message = (
+                'is RACK-TLP without SACK, which RFC 8985 section 4 requires; give sack = true or detection = "dup-ack"'
+            )
+            yield Problem(("stacks", name), message, MISSING)
         if stack.congestion.name == "dctcp" and not stack.ecn:
             message = 'is DCTCP without ECN, which no queue marks; give ecn = true and ecn_echo = "exact"'
             yield Problem(("stacks", name), message, MISSING)

@@ -91,9 +91,9 @@ impl FlowView<'_> {
         }
     }
 
-    /// ECN field of a packet. Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
+    /// ECN field of a packet.
     fn ecn(&self, packet: &Packet) -> IpEcn {
-        if !self.sizes.ecn_capable || packet.has(ACK | SYN) || self.sizes.is_behind_data(packet) {
+        if !self.sizes.may_be_marked(packet) {
             IpEcn::NotEct
         } else if packet.has(MARK) {
             IpEcn::CongestionExperienced
@@ -268,6 +268,7 @@ mod tests {
         assert_eq!(flags(&data(1, MARK)), (IpEcn::CongestionExperienced, false, false));
         assert_eq!(flags(&ack(2, MARK)), (IpEcn::NotEct, true, false));
         assert_eq!(flags(&data(2, WINDOW_REDUCED)), (IpEcn::Ect0, false, true));
+        assert_eq!(flags(&data(1, RETRANSMISSION)), (IpEcn::NotEct, false, false), "section 6.1.5");
     }
 
     #[test]

@@ -256,7 +256,7 @@ fn model(
     let slowest = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
     let in_order = |threshold| data.in_turn && most_overtaking(&data.routes, wire_bits / slowest) < threshold;
     let control = control.map(|control: Control| Control {
-        threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32)
+        threshold: threshold(&spec.stacks[control.stack].detection_in_use(), data.count as u32)
             .map(|threshold| if in_order(threshold) { f64::INFINITY } else { threshold }),
         ..control
     });

@@ -7,7 +7,9 @@
 //! - A third duplicate ACK leads from S3 to S1 by the text, to S0 by equations (1) to (4): a parameter.
 //! - How S2 switches between the coarse and the refined scheme: a parameter.
 //! - The paper does not say where a reduction leaves ssthresh: at the reduced window, as in standard TCP, or at half of the
-//!   window, as section II describes standard TCP. This is a parameter, also after a timeout.
+//!   window, as section II describes standard TCP. In both, no window is below ssthresh after slow start, so that Table I's first column
+//!   would be for slow start only. It is not if ssthresh is the window at the loss, or if only the first loss and timeouts set
+//!   it. These are two parameters, which hold after a timeout as well.
 //! - A reduction happens once in a window of data, which is the sender's rule.
 //!
 //! The second duplicate ACK in a row is the paper's signal: a duplicate-ACK threshold of 2, as in the preset.
@@ -57,6 +59,18 @@ crate::choice! {
         Reduced = "reduced",
         /// At half of the window before.
         Half = "half",
+        /// At the window before.
+        Unreduced = "unreduced",
+    }
+}
+
+crate::choice! {
+    /// Which reductions set ssthresh.
+    pub enum ThresholdBy {
+        /// All.
+        Every = "every",
+        /// That of the first loss, and timeouts.
+        First = "first",
     }
 }
 
@@ -81,9 +95,11 @@ crate::parameters! {
         pub alternation: Alternation = Alternation::LastLoss;
         /// Growth by an ACK in the ramp-up region: text for rho/cwnd, table for 1 + rho/cwnd, as Table I prints it.
         pub ramp_up: RampUp = RampUp::Text;
-        /// Where a reduction leaves ssthresh: at the reduced window, or at half of the window before (section II on standard
-        /// TCP). The paper does not say.
+        /// Where a reduction leaves ssthresh: at the reduced window, at half of the window before (section II on standard
+        /// TCP), or at that window (unreduced). The paper does not say.
         pub threshold: Threshold = Threshold::Reduced;
+        /// Which reductions set ssthresh: every one, or only the first and those by timeouts. The paper does not say.
+        pub threshold_by: ThresholdBy = ThresholdBy::Every;
     }
 }
 
@@ -276,10 +292,14 @@ impl CongestionControl for Kikolo {
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
             self.before_reduction = self.window;
             self.window.last_loss = cwnd;
-            self.window.ssthresh = match self.parameters.threshold {
-                Threshold::Reduced => reduced,
-                Threshold::Half => (cwnd / 2.0).max(MIN_SSTHRESH),
-            };
+            let is_first = self.window.ssthresh.is_infinite() || matches!(event.kind, CongestionKind::Timeout { .. });
+            if is_first || self.parameters.threshold_by == ThresholdBy::Every {
+                self.window.ssthresh = match self.parameters.threshold {
+                    Threshold::Reduced => reduced,
+                    Threshold::Half => (cwnd / 2.0).max(MIN_SSTHRESH),
+                    Threshold::Unreduced => cwnd.max(MIN_SSTHRESH),
+                };
+            }
         }
         let next = match event.kind {
             CongestionKind::Timeout { .. } => {

@@ -2,9 +2,13 @@
 
 use super::Scoreboard;
 use super::segment::{IN_FLIGHT, Segment};
+use crate::tcp::kernel_clock::TIMESTAMP_TICK;
 use crate::tcp::room::push_with_little_room;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
+
+/// [`Scoreboard::sent_since`] is asked for so much time at most.
+const REMEMBERED: Duration = Duration(2 * TIMESTAMP_TICK.0);
 
 /// A transmission that may still be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(super) struct SendingOrder {
     original_hint: u32,
     /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
     retransmissions: VecDeque<u32>,
+    /// Times of recent retransmissions, also of those that are delivered.
+    times: VecDeque<Time>,
     /// Doubt about retransmissions for the next ACK; only for a sender that follows Linux.
     pub(super) doubt: Option<Doubt>,
 }
@@ -44,6 +50,10 @@ impl SendingOrder {
 
     /// Records that a segment is retransmitted; `before` is its record until then.
     pub(super) fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
+        while self.times.front().is_some_and(|time| *time + REMEMBERED < now) {
+            self.times.pop_front();
+        }
+        push_with_little_room(&mut self.times, now);
         if before.retransmitted()
             && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
         {
@@ -102,14 +112,15 @@ impl Scoreboard {
         self.order.as_ref().expect("a detector that asks for the order of sending says so")
     }
 
-    /// How many outstanding segments were last sent at this instant or later.
+    /// How many transmissions there were from this instant on, at most two ticks of timestamps ago. If all that is outstanding was sent
+    /// since, they count from its first segment on: what was acknowledged is of no interest.
     pub fn sent_since(&self, instant: Time) -> u32 {
-        let originals = self.segments.iter().rev().filter(|record| !record.retransmitted());
-        let new = originals.take_while(|record| record.sent() >= instant).count();
-        let retransmissions = self.sending_order().retransmissions.iter().rev();
-        let again =
-            retransmissions.take_while(|segment| **segment >= self.una && self.sent(**segment) >= instant).count();
-        (new + again) as u32
+        let records = self.segments.iter().rev().zip(1..);
+        let originals = records.filter(|(record, _)| !record.retransmitted());
+        // Of a segment that was sent again, the first transmission counts if that of a lower one does.
+        let new = originals.take_while(|(record, _)| record.sent() >= instant).last().map_or(0, |(_, count)| count);
+        let again = self.sending_order().times.iter().rev().take_while(|time| **time >= instant).count();
+        new + again as u32
     }
 
     /// The transmissions in flight in the order of their sending, oldest first.

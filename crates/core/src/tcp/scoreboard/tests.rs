@@ -178,3 +178,22 @@ proptest! {
         }
     }
 }
+
+/// Ten segments, the first three of which are sent again, the third after the others' ACK: transmissions 10, 11 and 12. The original of
+/// segment 3 is transmission 3, and of the same millisecond.
+#[test]
+fn retransmissions_that_have_arrived_count_among_those_sent_since() {
+    let at = |microseconds| Time::ZERO + Duration::from_micros(microseconds);
+    let mut board = Scoreboard::with_sending_order();
+    board.send_burst(at(100), 10);
+    for segment in [0, 1] {
+        board.mark_lost(segment);
+        board.retransmit(segment, at(200));
+    }
+    board.acknowledge(2, &[], at(300));
+    board.mark_lost(2);
+    board.retransmit(2, at(300));
+    assert_eq!(board.next_transmission() - board.sent_since(Time::ZERO), 3);
+    assert_eq!(board.sent_since(at(150)), 3);
+    assert_eq!(board.sent_since(at(250)), 1);
+}

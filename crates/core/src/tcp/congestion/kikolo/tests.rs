@@ -64,6 +64,36 @@ fn with_ssthresh_at_half_of_the_window_a_window_of_75_is_beyond_the_ramp_up_afte
     near(flow.kikolo.ssthresh(), 0.375 * 95.0, 1e-9);
 }
 
+/// Table I for windows below ssthresh: one segment for each ACK, and beta_3 at a loss.
+#[test]
+fn with_ssthresh_at_the_window_of_the_loss_the_first_column_of_table_1_follows_every_loss() {
+    let mut flow = HandDriven::new(Parameters { threshold: Threshold::Unreduced, ..Parameters::default() });
+    (0..90).for_each(|_| flow.ack(true));
+    flow.congestion(CongestionKind::Loss);
+    assert_eq!((flow.kikolo.cwnd(), flow.kikolo.ssthresh()), (95.0, 100.0));
+    flow.ack(true);
+    near(flow.kikolo.cwnd(), 96.0, 1e-9);
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 0.95 * 96.0, 1e-9);
+    near(flow.kikolo.ssthresh(), 96.0, 1e-9);
+}
+
+#[test]
+fn ssthresh_may_be_set_by_the_first_loss_and_by_timeouts_only() {
+    let mut flow = HandDriven::new(Parameters { threshold_by: ThresholdBy::First, ..Parameters::default() });
+    (0..90).for_each(|_| flow.ack(true));
+    flow.congestion(CongestionKind::Loss);
+    assert_eq!((flow.kikolo.cwnd(), flow.kikolo.ssthresh()), (95.0, 95.0));
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 0.85 * 95.0, 1e-9);
+    assert_eq!(flow.kikolo.ssthresh(), 95.0);
+    flow.congestion(CongestionKind::Loss); // below ssthresh
+    near(flow.kikolo.cwnd(), 0.95 * 0.85 * 95.0, 1e-9);
+    assert_eq!(flow.kikolo.ssthresh(), 95.0);
+    flow.congestion(CongestionKind::Timeout { repeated: false });
+    near(flow.kikolo.ssthresh(), 0.95 * 0.95 * 0.85 * 95.0, 1e-9);
+}
+
 #[test]
 fn figure_1_transitions() {
     use State::{S0, S1, S2, S3};

@@ -1,7 +1,7 @@
 //! From the sender's events to the operations of `tcp_congestion_ops`, in the order of Linux's `tcp_ack` and `tcp_enter_loss`.
 //!
-//! Two orders differ from Linux. An ACK that begins or ends recovery comes to `set_state` before `pkts_acked`. `sndbuf_expand` is
-//! never called, because a send buffer has no bound here.
+//! Two orders differ from Linux. An ACK that begins or ends recovery comes to `set_state` before `pkts_acked`. `in_ack_event` comes before
+//! `pkts_acked`, as in Linux 6.1; Linux 6.18 calls it behind. `sndbuf_expand` is never called, because a send buffer has no bound here.
 
 use super::Loaded;
 use super::functions::{ProgramKernel, WindowSlots};
@@ -36,6 +36,7 @@ const DATA_SACKED: u64 = 0x20;
 const ECN_ECHO: u64 = 0x40;
 const ADVANCED: u64 = 0x400;
 const EVENT_SLOW_PATH: u64 = 1;
+const EVENT_WINDOW_UPDATE: u64 = 2;
 const EVENT_ECN_ECHO: u64 = 4;
 
 /// `sk_pacing_status` of a socket that paces itself.
@@ -316,7 +317,12 @@ impl CongestionControl for ProgramControl {
         if self.window_limited {
             self.stamp_window(ack.now);
         }
-        let flags = EVENT_SLOW_PATH | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
+        // An ACK that advances counts as an update of the window (`tcp_may_update_window`). Only one without SACK blocks and echoes is
+        // predicted.
+        let is_predicted = ack.advanced && self.sacked == 0 && !ack.ecn_echo;
+        let flags = if ack.advanced { EVENT_WINDOW_UPDATE } else { 0 }
+            | if is_predicted { 0 } else { EVENT_SLOW_PATH }
+            | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
         self.call(self.operations.in_ack_event, &[flags]);
         let rtt_us = ack.rtt.map_or(-1i64 as u64, |rtt| rtt.0 / 1_000_000);
         if self.operations.pkts_acked.is_some() {

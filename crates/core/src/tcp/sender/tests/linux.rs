@@ -125,6 +125,21 @@ fn a_timeout_within_a_reduction_reduces_no_further() {
     }
 }
 
+/// Without SACK, Linux takes the third duplicate ACK for a loss, and a partial ACK for the next one (`tcp_newreno_mark_lost`). Segments 0
+/// and 5 are lost.
+#[test]
+fn without_sack_rack_gives_way_to_duplicate_acks() {
+    let mut pair = Pair::new(json!({
+        "follows": "linux", "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}, "sack": false, "hz": 1000
+    }));
+    let sent = pair.at(40).deliver([1, 2]);
+    assert!(!sent.iter().any(|(_, again)| *again), "{sent:?}");
+    assert!(pair.deliver([3]).contains(&(0, true)));
+    pair.deliver([4, 6, 7, 8, 9]);
+    assert!(pair.at(80).deliver_as([0], true).contains(&(5, true)));
+    assert_eq!((pair.sender.counters().timeouts, pair.sender.counters().retransmits), (0, 2));
+}
+
 /// At 250 Hz a second is 250 ticks, which the second level of timers rounds up to 256. The next timeout has 500 ticks, from tick 256 on.
 /// The third level rounds up to 64 ticks from 504 on, so that it ends at tick 760.
 #[test]
