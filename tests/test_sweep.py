@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import re
+import signal
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from anabranch.cli import status
 from anabranch.progress import Shown
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
+from anabranch.runs.kept import engine_build
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.sweep import (
     PlanError,
@@ -307,6 +310,20 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
     assert "killed by signal 9, 2 times" in result.failures["error"][0]
     with store.Store(tmp_path / "out", found) as opened:
         assert len(opened.finished) == 2
+
+
+def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:
+    """A terminal sends Ctrl-C to all processes of a command, also while they import."""
+    processes = workers.Processes(1)
+    try:
+        processes.submit(Chunk([], links=False, build=engine_build()))
+        answers: list[workers.Answer] = []
+        while not answers:
+            os.kill(processes._processes[0].process.pid, signal.SIGINT)
+            answers = processes.collect(0.02)
+        assert isinstance(answers[0][1], Batch)
+    finally:
+        processes.close()
 
 
 def test_a_worker_with_another_build_is_refused() -> None:
