@@ -21,6 +21,14 @@ from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND, duration
 
 
+def compiled(case: Case, seed: int, engine: str, jitter: float) -> tuple[dict[str, Any], str]:
+    """The compiled form of a run, and the name by which it is known (:func:`anabranch.runs.kept.run_key`)."""
+    spec = compile_run(case, seed)
+    if jitter:
+        spec = jittered(spec, seed, jitter)
+    return spec, run_key(spec, engine)
+
+
 @dataclass
 class Run:
     """A run that is to be made, or taken from those that were finished before."""
@@ -72,11 +80,8 @@ class Run:
         return Finished(self, spec, key, result)
 
     def compiled(self) -> tuple[dict[str, Any], str]:
-        """The compiled form, and the name by which the run is known (:func:`anabranch.runs.kept.run_key`)."""
-        spec = compile_run(self.case, self.seed)
-        if self.jitter:
-            spec = jittered(spec, self.seed, self.jitter)
-        return spec, run_key(spec, self.engine)
+        """As :func:`compiled`."""
+        return compiled(self.case, self.seed, self.engine, self.jitter)
 
     def _simulated(
         self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
