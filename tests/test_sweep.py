@@ -354,6 +354,36 @@ def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str
     assert_frame_equal(again.links, links)
 
 
+@pytest.mark.parametrize("table", ["flows", "links"])
+def test_a_damaged_part_is_named_and_made_anew_once_it_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
+    out = tmp_path / "out"
+    whole = sweep(tmp_path, links=True).execute(out, jobs=1)
+    flows, links = whole.flows, whole.links
+    part = out / table / "part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:1000])
+    for command in (["report", str(out)], ["export", str(out)], ["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]):
+        assert status(command) == 1
+        assert f"{part}: cannot be read" in capsys.readouterr().err
+    part.unlink()
+    again = sweep(tmp_path, links=True).execute(out, jobs=1)
+    assert_frame_equal(again.flows, flows)
+    assert_frame_equal(again.links, links)
+
+
+def test_a_damaged_part_of_a_former_plan_is_made_anew_once_it_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole = sweep(tmp_path, links=True).execute(out, jobs=1)
+    flows, links = whole.flows, whole.links
+    sweep(tmp_path, links=True, losses=(0.01,)).execute(out, jobs=1)
+    (kept,) = (out / ".anabranch" / "kept").glob("links-*.parquet")
+    kept.unlink()
+    again = sweep(tmp_path, links=True).execute(out, jobs=1)
+    assert_frame_equal(again.flows, flows)
+    assert_frame_equal(again.links, links)
+
+
 def test_progress_of_a_changed_plan_counts_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more seeds for each of 4 cells: 8 runs are new, and 8 are there already. These say nothing of the time that is left."""
     said: list[str] = []
