@@ -312,6 +312,20 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
         assert len(opened.finished) == 2
 
 
+def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None:
+    """The same command must try its run again. The first Ctrl-C waits for the control, the second does not."""
+    (tmp_path / "slow.py").write_text(
+        "import os, signal, time\nfrom anabranch.control import Control\n"
+        "class Slow(Control):\n    def avoid_congestion(self, ack, growth):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(1.1)\n        os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["5s"]'
+    found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
+    result = found.execute(tmp_path / "out", jobs=1)
+    assert result.interrupted
+    assert result.runs() == 0
+
+
 def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:
     """A terminal sends Ctrl-C to all processes of a command, also while they import."""
     processes = workers.Processes(1)
