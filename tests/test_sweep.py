@@ -36,7 +36,7 @@ from anabranch.sweep import (
 )
 from anabranch.sweep.columns import FACTS, HEAD, TAKEN
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
-from anabranch.sweep.until import Until
+from anabranch.sweep.until import Rounds, Until
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 
@@ -324,6 +324,21 @@ def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None
     result = found.execute(tmp_path / "out", jobs=1)
     assert result.interrupted
     assert result.runs() == 0
+
+
+def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: Path) -> None:
+    """A flow that finishes with a later seed makes a goodput say nothing, but only from that seed on."""
+    found = sweep(tmp_path, losses=(0.01,), seeds=3)
+    result = found.execute(tmp_path / "out", jobs=1, until="ci < 0.1 %", max_seeds=4)
+    last = pl.col("seed") == 4
+    sized = result.flows.with_columns(
+        size_bytes=pl.lit(10**9, pl.UInt64), fct_s=pl.when(last).then(0.2), end_s=pl.when(last).then(0.2)
+    )
+    undisturbed, killed = (Rounds(found, Until(0.001, 4)) for _ in range(2))
+    first = undisturbed.further(sized.filter(~last).lazy())
+    assert first == [6, 7]
+    assert killed.further(sized.lazy()) == first
+    assert killed.further(sized.lazy()) == []
 
 
 def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:
