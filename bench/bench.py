@@ -33,7 +33,7 @@ SECONDS = 20.0
 NS3_SECONDS = 2.0
 MANY_FLOWS = 10_000
 PACKET_BYTES = 32
-"""What a packet in flight may take; the rest of the growth is the flows'."""
+"""The most memory of a packet in flight; the flows take the other growth."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _memory(cpu: int) -> list[str]:
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """The machine on which the figures were measured."""
     return f"{_cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}"
 
 

@@ -41,11 +41,11 @@ PEER_SECONDS = {
     "ns-2 as installed": NS2_SECONDS,
     "ns-3": {"A": 1.0, "B": 2.0, "C": 0.05, "E": 0.2, "F": 0.1, "H": 0.002},
 }
-"""Simulated seconds of the cases that a peer has, too: as many as it does in some seconds."""
+"""Simulated seconds of the cases that a peer has, too: a number that it simulates in some seconds."""
 HTSIM_TOLERANCE = 0.25
 """Where the goodput of htsim differs by more than this share, it did other work, and its speed is not compared."""
 PEER_CHANGES = {"H": {**fat_tree(8), "traffic[0].short.arrivals": "1250000/s", "run.duration": "2ms"}}
-"""Where a case is too large for them."""
+"""Changes where a case is too large for the peers."""
 COLUMNS = (
     "case",
     "packet-hops",
@@ -59,7 +59,7 @@ COLUMNS = (
     "peak memory, MB",
 )
 ON_THREADS = ("C", "D", "H")
-"""What is run on two threads, too."""
+"""The cases that also run on two threads."""
 THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by")
 EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's")
 
@@ -88,7 +88,7 @@ class Measured:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What is the same in every run."""
+        """The values that are the same in every run."""
         return self.fast[0].values
 
     @property
@@ -188,7 +188,7 @@ def _describe(measured: Sequence[Measured], specs: dict[str, Path]) -> Path | No
 def _turn(
     each: Measured, turn: int, engine: Path, specs: dict[str, Path], cpu: int, in_htsim: Path | None
 ) -> list[Callable[[], None]]:
-    """What a case has to run in this turn, one after the other, so that what disturbs the machine disturbs all alike."""
+    """The runs of a case in this turn, one after the other, so that a disturbance of the machine affects all alike."""
     key = each.case.key
     steps: list[Callable[[], None]] = []
 
@@ -243,7 +243,7 @@ def _beside(speed: float, runs: list[float]) -> str:
 
 
 def _beside_htsim(each: Measured) -> str:
-    """Its speed, how many times faster the engine is if both did the same work, and its goodput as a share of the engine's."""
+    """htsim's speed, the ratio of the engine's speed to it if both did the same work, and its goodput as a share of the engine's."""
     if not each.htsim_runs:
         return ""
     speed = median(run.hops_per_second for run in each.htsim_runs)

@@ -35,7 +35,7 @@ PAGE = ROOT / "docs" / "validation" / "convergence.md"
 SCENARIO = ROOT / "scenarios" / "link-failure.toml"
 DAEMONS = Path("/usr/lib/frr")
 USER = "frr"
-"""As whom they run."""
+"""The user as whom the daemons run."""
 BEGIN, END = "<!-- generated -->", "<!-- end -->"
 FAILED = ("Denver", "Kansas City")
 HELLO_S, DEAD_S = 1, 4
@@ -47,15 +47,15 @@ _MOST_PATHS = 64
 _PATIENCE_S = 60
 _LOOK_S = 0.02
 _BEGIN_S = 0.5
-"""In which ``ip monitor`` begins."""
+"""Seconds in which ``ip monitor`` begins."""
 STAMP = re.compile(r"^\[(\S+)\]", re.MULTILINE)
 
 NextHops = Mapping[tuple[str, str], frozenset[str]]
-"""Of a router to a target."""
+"""The next hops of a router to a target."""
 
 
 def next_hops(topology: Topology) -> NextHops:
-    """By ``routes --metric ospf``: the second node of each shortest path."""
+    """Next hops by ``routes --metric ospf``: the second node of each shortest path."""
     found = {}
     for route in Search(topology).shortest("ospf", _MOST_PATHS).routes:
         least = min(path.cost for path in route.paths)
@@ -64,7 +64,7 @@ def next_hops(topology: Topology) -> NextHops:
 
 
 def without(topology: Topology, ends: tuple[str, str]) -> Topology:
-    """Without the links between two nodes."""
+    """The topology without the links between two nodes."""
     return replace(
         topology, links=tuple(link for link in topology.links if {link.source, link.target} != set(ends)), warnings=()
     )
@@ -80,7 +80,7 @@ class Router:
 
     @property
     def address(self) -> str:
-        """By which others know it."""
+        """The address by which others know it."""
         return f"10.8.0.{self.number}"
 
 
@@ -129,7 +129,7 @@ class Lab:
         for link in topology.links:
             if link.source == router.name:
                 interface = f"interface {_interface(self.routers[link.target].number)}"
-                # Of which ospfd computes its cost (Mbit/s).
+                # ospfd computes its cost from this bandwidth (Mbit/s).
                 zebra += [interface, f" bandwidth {(link.capacity_bps or 0) / 1e6:.0f}"]
                 ospf += [interface, " ip ospf area 0", " ip ospf network point-to-point"]
                 ospf += [f" ip ospf hello-interval {HELLO_S}", f" ip ospf dead-interval {DEAD_S}"]
@@ -156,7 +156,7 @@ class Lab:
                 time.sleep(_LOOK_S)
 
     def installed(self) -> NextHops:
-        """What Linux has of OSPF, between the routers' own addresses."""
+        """The routes of OSPF that Linux has, between the routers' own addresses."""
         by_address = {router.address: name for name, router in self.routers.items()}
         found = {}
         for name, router in self.routers.items():
@@ -301,7 +301,7 @@ def _table(found: Mapping[bool, Sequence[float]]) -> str:
 
 
 def _goodput_bps(reconverge_s: float | None) -> float:
-    """What the flow of the scenario gets by the packet engine."""
+    """The goodput of the scenario's flow by the packet engine."""
     document = tomlkit.parse(SCENARIO.read_text(encoding="utf-8")).unwrap()
     routing = "static" if reconverge_s is None else "rerouting"
     document["traffic"][0]["routing"] = routing

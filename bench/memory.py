@@ -1,4 +1,4 @@
-"""What a run adds to the resident memory: python -m bench.memory FLOWS SECONDS [KEY=VALUE ...], one line of JSON."""
+"""Measure the resident memory that a run adds: python -m bench.memory FLOWS SECONDS [KEY=VALUE ...], one line of JSON."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ PAIRS = 16
 
 
 def main() -> None:
-    """Run the dumbbell at 10 Gbit/s with so many flows and other changes of the scenario; print the growth of the peak."""
+    """Run the dumbbell at 10 Gbit/s with this number of flows and other changes of the scenario; print the growth of the peak."""
     flows, seconds = int(sys.argv[1]), sys.argv[2]
     changes = {
         "topology.generate.access": "100Gbps",

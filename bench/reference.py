@@ -41,7 +41,7 @@ def hosts(ports: int) -> str:
 
 
 def fat_tree(ports: int) -> dict[str, str]:
-    """What makes H a fat tree of switches with so many ports."""
+    """The changes that make H a fat tree of switches with this number of ports."""
     return {
         "topology.generate.k": str(ports),
         "traffic[0].from": hosts(ports),

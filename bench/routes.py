@@ -50,8 +50,8 @@ class Links:
 
     @staticmethod
     def random(nodes: int, decades: tuple[float, float] | None = None) -> "Links":
-        """Every node joined to random others; delays and, in each direction, losses uniform as in TCPBP (section 5.1), up to the
-        greatest of its ten nodes; or losses uniform in the logarithm over so many decades.
+        """Every node joined to random others. Delays and, in each direction, losses are uniform as in TCPBP (section 5.1), up to the
+        greatest of its ten nodes. With ``decades``, losses are uniform in the logarithm between these powers of ten.
         """
         draws = np.random.default_rng(1)
         one, other = draws.integers(0, nodes, (2, nodes * DEGREE // 2))
@@ -96,7 +96,7 @@ class Links:
         return Links(len(index), source, target, delay, np.full(len(source), 1e-3))
 
     def network(self) -> _core.Network:
-        """For Anabranch."""
+        """The network for Anabranch."""
         count = len(self.source)
         return _core.Network(
             self.nodes,
@@ -109,15 +109,15 @@ class Links:
         )
 
     def matrix(self) -> Any:
-        """For scipy."""
+        """The network for scipy."""
         return csr_matrix((self.delay_ms, (self.source, self.target)), shape=(self.nodes, self.nodes))
 
     def igraph(self) -> igraph.Graph:
-        """For igraph."""
+        """The network for igraph."""
         return igraph.Graph(self.nodes, list(zip(self.source, self.target, strict=True)), directed=True)
 
     def rustworkx(self) -> rustworkx.PyDiGraph:
-        """For rustworkx."""
+        """The network for rustworkx."""
         graph = rustworkx.PyDiGraph()
         graph.add_nodes_from(range(self.nodes))
         edges = zip(self.source.tolist(), self.target.tolist(), self.delay_ms.tolist(), strict=True)
@@ -125,7 +125,7 @@ class Links:
         return graph
 
     def networkx(self) -> networkx.DiGraph:
-        """For networkx."""
+        """The network for networkx."""
         graph = networkx.DiGraph()
         graph.add_nodes_from(range(self.nodes))
         edges = zip(self.source.tolist(), self.target.tolist(), self.delay_ms.tolist(), strict=True)

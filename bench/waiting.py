@@ -55,7 +55,7 @@ class Waiting:
 
     name: str
     arguments: Sequence[str] = ("-m", "anabranch")
-    """Of Python."""
+    """Arguments of Python."""
     beside: tuple[str, Callable[[int], float]] | None = None
     """A peer that does the same work, and its CPU seconds."""
     has_earlier: bool = True
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _commands(folder: Path) -> list[Waiting]:
-    """What is measured. Its files are written into the folder."""
+    """The commands to measure. Their files are written into the folder."""
     texts = {"tiny": TINY, "long": LONG, "dumbbell": DUMBBELL.read_text(encoding="utf-8")}
     texts |= {"fat-tree": _fat_tree(32, 8192), "large-fat-tree": _fat_tree(72, 100_000)}
     for name, text in texts.items():

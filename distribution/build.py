@@ -9,7 +9,7 @@ from distribution import bundle
 from distribution.crates import ROOT
 
 PLATFORM = "manylinux_2_28"
-"""Linux with glibc 2.28 or newer (2018). Zig links against it, whatever this machine has, and maturin checks the symbols."""
+"""Linux with glibc 2.28 or newer (2018). Zig links against it on any machine, and maturin checks the symbols."""
 
 
 def main(out: Path = ROOT / "dist") -> None:

@@ -1,4 +1,4 @@
-"""What only a wheel contains: the charts' JavaScript, the first example's topology, and the licences of all that is inside it."""
+"""Files that only a wheel contains: the charts' JavaScript, the first example's topology, and the licences of all its contents."""
 
 import shutil
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def filled(folder: Path = bundled.FOLDER) -> Iterator[Path]:
 
 
 def licences() -> str:
-    """The texts of the licences of crates and data, each once, under the names of those that have it.
+    """The texts of the licences of crates and data, each once, under the names of its crates and data.
 
     Raises:
         ValueError: a crate comes without the text.

@@ -19,7 +19,7 @@ class Crate:
     name: str
     version: str
     licence: str
-    """In SPDX's notation."""
+    """The licence in SPDX's notation."""
     folder: Path
 
     @property

@@ -45,7 +45,7 @@ autodoc_member_order = "bysource"
 
 
 def folders(app: Any, page: str, source: list[str]) -> None:
-    """Let a link to a folder lead to its README, if it has one."""
+    """Make a link to a folder lead to its README, if it has one."""
     here = (ROOT / page).parent
 
     def link(found: re.Match[str]) -> str:

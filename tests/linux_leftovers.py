@@ -1,4 +1,4 @@
-"""What processes and network namespaces this machine has, by /proc: to see whether anything is left of a process that was killed."""
+"""The processes and network namespaces of this machine, by /proc: to see whether a killed process left any behind."""
 
 import os
 import time

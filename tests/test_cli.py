@@ -62,7 +62,7 @@ FINITE = LINE.replace("bulk = true", 'size = ["10 kB", "3 MB"]').replace('stack 
 def test_flows_that_finish_have_completion_times_and_no_goodput(
     scenario: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was sent over the duration said nothing of how long it took."""
+    """A flow that finishes has no goodput over the duration: that would not say how long the flow took."""
     scenario.write_text(FINITE.replace("3 MB", "1 MB"))
     assert status(["run", str(scenario), "--no-report", "--out", "out"]) == 0
     out = capsys.readouterr().out
@@ -228,9 +228,25 @@ def test_what_is_refused_is_status_1_with_a_message(
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["robust", "tcpbp10", "--hose", "-1Mbps"], "-1Mbps: is neither a file nor a rate"),
+        (["plan", "nsfnet", "--hose", "1Mbps", "--capacity", "-10Gbps"], "--capacity -10Gbps: must be a rate"),
+        (["predict", "--rtt", "-50ms", "--loss", "0.001"], "--rtt -50ms: must be a duration that is not negative"),
+    ],
+)
+def test_a_negative_quantity_is_a_value(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(arguments) != 0
+    assert message in capsys.readouterr().err
+
+
 def test_topologies(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["topology", "list", "abilene"]) == 0
     assert "topozoo/Abilene" in capsys.readouterr().out.splitlines()
+    assert status(["topology", "list", "atlantis"]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", 'No name contains "atlantis"; without a pattern all are listed.\n')
     assert status(["topology", "show", "dumbbell"]) == 0
     assert "10 ms" in capsys.readouterr().out
     assert status(["topology", "show", "topozoo/Abilene", "--json"]) == 0

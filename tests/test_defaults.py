@@ -1,4 +1,4 @@
-"""What a scenario leaves out has the value that docs/guide/scenario.md gives, and a topology with one traffic group is a scenario."""
+"""Keys that a scenario leaves out have the values that docs/guide/scenario.md gives. A topology with one traffic group is a scenario."""
 
 import tomllib
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_a_topology_and_one_traffic_group_are_a_scenario_that_runs() -> None:
     flow = Scenario.from_toml(text).run().flows.row(0, named=True)
     assert flow["stack"] == "linux-cubic"
     assert flow["routing"] == "ospf"
-    # 100 Mbit/s less 40 of 1500 bytes of headers, less what slow start takes of two seconds
+    # 100 Mbit/s less 40 of 1500 bytes of headers, less the part of two seconds that slow start takes
     assert 0.6 * 97.33e6 < flow["goodput_bps"] < 97.34e6
 
 

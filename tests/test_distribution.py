@@ -1,4 +1,4 @@
-"""What is distributed: one version, licences that are known and named, and what only a wheel has."""
+"""The distribution has one version and licences that are known and named. A wheel has files that the base lacks."""
 
 import re
 import tomllib
@@ -59,7 +59,7 @@ def test_every_package_that_the_base_requires_in_turn_has_a_known_licence() -> N
 def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it has is what the packages have that the base leaves out."""
+    """A wheel has the data of optional packages that the base leaves out."""
     expected = load(topohub_names.BUNDLED)
     script = libraries.vega()
     monkeypatch.setattr("anabranch.bundled.FOLDER", tmp_path / "bundle")

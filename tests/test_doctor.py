@@ -1,4 +1,4 @@
-"""The doctor says of everything whether it is there, and how to get it if not."""
+"""The doctor says for each optional part whether it is there, and how to get it if not."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is generated in docs is up to date, and what is executable there runs."""
+"""Generated parts of docs are up to date, and examples in docs run."""
 
 import ast
 import doctest
@@ -31,7 +31,7 @@ def test_a_page_is_what_the_declarations_in_the_code_say(page: str) -> None:
 
 
 def shown_by(notebook: str) -> list[Any]:
-    """What the cells show, run one by one as a kernel does it: the last expression of each."""
+    """The last value of each cell, with the cells run one by one as a kernel does it."""
     cells = json.loads((GUIDE / notebook).read_text(encoding="utf-8"))["cells"]
     names: dict[str, Any] = {}
     shown = []

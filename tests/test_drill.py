@@ -1,4 +1,4 @@
-"""Scripts in packetdrill's language: what the command prints and its exit status. What scripts mean is tested in Rust."""
+"""Scripts in packetdrill's language: the output of the command and its exit status. Tests in Rust cover the meaning of scripts."""
 
 import json
 from pathlib import Path

@@ -359,7 +359,7 @@ def test_a_scenario_takes_the_routes(routes: Routes, tmp_path: FilePath) -> None
 
 
 def test_the_packet_engine_sends_over_the_exported_paths_in_their_shares(tmp_path: FilePath) -> None:
-    """300 flows of UDP, which nothing answers: each link carries as many as the paths over it have shares."""
+    """300 flows of UDP, which gets no answers: the flows on each link are in proportion to the shares of its paths."""
     on = topologies.load("tcpbp10")
     on = replace(on, links=tuple(link._replace(loss=None) for link in on.links))
     (tmp_path / "t.json").write_text(to_json(on), encoding="utf-8")

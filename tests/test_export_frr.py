@@ -20,7 +20,7 @@ _DAEMONS = Path("/usr/lib/frr")
 _PATIENCE_S = 120
 needs_vtysh = pytest.mark.skipif(shutil.which("vtysh") is None, reason="no vtysh: apt install frr")
 
-# With process numbers of its own: whatever ends the script ends the daemons.
+# With process numbers of its own: the daemons end with the script, even if it is killed.
 _FLAGS = ("-mnpf", "--mount-proc", "--kill-child")
 # Hosts are a pair of interfaces here; pbrd's rules are for packets that come in over one.
 _LAB = """ip -batch lab.batch
@@ -54,7 +54,7 @@ _STATIC = """for node in $NODES; do
 done
 for node in $NODES; do ip -n $node -j rule show; ip -n $node -j -4 route show table all; done
 """
-# Settled when zebra has put every wanted route into the kernel and every router has heard of the labels of all.
+# Converged when zebra has put every wanted route into the kernel and every router has heard of the labels of all.
 _OSPF = """for node in $NODES; do
     until [ $(ip -n $node -4 route show proto ospf | sed -n 's/^\\([0-9.]*\\) .*via \\([0-9.]*\\) .*/\\1 \\2/p' | grep -cFxf $node.wanted) = \\
             $(grep -c . $node.wanted) ] && [ $(ip netns exec $node vtysh --vty_socket /run/frr/$node \\

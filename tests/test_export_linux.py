@@ -42,7 +42,7 @@ done
 
 
 def in_namespaces(script: str, directory: Path, plan: Plan, flags: Sequence[str] = ("-rmn",)) -> str:
-    """What a script prints, run in network, mount and (-r) user namespaces of its own."""
+    """The output of a script in network, mount and (-r) user namespaces of its own."""
     nodes = " ".join(node.identifier for node in plan.nodes.values())
     done = subprocess.run(
         ["unshare", *flags, "bash", "-c", f"NODES='{nodes}'\n{_BEGIN}{script}", "bash", str(directory)],
@@ -54,7 +54,7 @@ def in_namespaces(script: str, directory: Path, plan: Plan, flags: Sequence[str]
 
 @cache
 def missing(probe: str) -> str | None:
-    """What is not possible here, if anything."""
+    """The reason why a script cannot run here, if there is one."""
     for program in ("ip", "unshare", "sysctl"):
         if shutil.which(program) is None:
             return f"no {program}: apt install iproute2 util-linux procps"
@@ -80,7 +80,7 @@ def segment_routing(namespaces: None) -> None:
 
 
 def run_example(directory: Path, number: int, flags: Sequence[str]) -> str:
-    """What a shell example of docs/guide/export.md prints, in namespaces, after the page's Python."""
+    """The output of a shell example of docs/guide/export.md, in namespaces, after the page's Python."""
     page = (Path(__file__).parents[1] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
     (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     shell = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[number]
@@ -204,7 +204,7 @@ for _ in range(int(sys.argv[3])):
 
 @pytest.mark.parametrize("format", ["ip-route", "srv6"])
 def test_packets_take_the_planned_links(format: str, tmp_path: Path, segment_routing: None) -> None:
-    """Real packets through the namespaces: each link carries as many as the paths over it have shares, and no other any."""
+    """Real packets through the namespaces: those on each link are in proportion to the shares of its paths, and other links have none."""
     routes = explicit(topology(), format == "srv6") if format == "srv6" else hop_by_hop(topology())
     plan = make_plan(routes.topology)
     export(routes, format, tmp_path / "out")

@@ -112,7 +112,7 @@ def test_a_comparison_without_the_packages_for_pictures_has_its_tables(tmp_path:
 
 
 def test_the_extras_are_those_of_the_project_and_the_tests_install_all() -> None:
-    """What the code says an extra imports is what its packages bring."""
+    """The modules that the code expects of an extra are those of its packages."""
     declared = PROJECT["project"]["optional-dependencies"]
     assert list(declared) == list(EXTRAS)
     assert f"anabranch[{','.join(EXTRAS)}]" in PROJECT["dependency-groups"]["dev"]

@@ -1,4 +1,4 @@
-"""Whatever stands in a scenario file: a scenario, or refused with its problems; the engine takes the accepted."""
+"""Any scenario file is a scenario or is refused with its problems; the engine takes the accepted ones."""
 
 import json
 import re
@@ -51,7 +51,7 @@ KEYS = st.sampled_from(
 )  # fmt: skip
 
 ONLY_THE_ENGINE_KNOWS = r"^routing '|more than 2\^32|at most 20 hours|holds no packet of"
-"""What takes routes or arithmetic over all links to know; the refusal names the place."""
+"""Problems that take routes or arithmetic over all links to find; the refusal names the place."""
 
 
 @st.composite

@@ -38,7 +38,7 @@ def test_the_first_steps_lead_to_the_table_that_they_show(
     (program,) = blocks("first-steps.md", "python")
     exec(program, {})
     assert "(6, 3)" in capsys.readouterr().out
-    # The page on files goes on with this run.
+    # The page on files uses this run.
     for command in (line for block in blocks("files.md", "sh") for line in block.splitlines()):
         assert status(shlex.split(command)[1:]) == 0, command
     assert Path("goodput.pdf").read_bytes().startswith(b"%PDF")

@@ -47,7 +47,7 @@ def accepts_programs() -> str:
 
 @needs_clang
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those for Linux only where it loads eBPF; the run of the scenario is shortened."""
+    """The commands for Linux run only where it loads eBPF. The run of the scenario is shortened."""
     start, simulate, check, keep = blocks("sh")
     (differences,) = blocks("diff")
     (stacks,) = blocks("toml")

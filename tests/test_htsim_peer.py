@@ -1,4 +1,4 @@
-"""What htsim is given, against the engine's own links, and what it makes of it. Runs are skipped where HTSIM names no built checkout."""
+"""The input of htsim, against the engine's own links, and its results. Runs are skipped where HTSIM names no built checkout."""
 
 import json
 import subprocess

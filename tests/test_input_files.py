@@ -1,4 +1,4 @@
-"""Whatever a user names as a file: read, or refused at once with the file's name and the reason; never a traceback."""
+"""Any file that a user names is read, or refused at once with the file's name and the reason; never a traceback."""
 
 import os
 import subprocess

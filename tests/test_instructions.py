@@ -1,4 +1,4 @@
-"""What counts as the engine's own instructions, and when they have grown."""
+"""Which instructions count as the engine's own, and when they have grown."""
 
 import tomllib
 from pathlib import Path

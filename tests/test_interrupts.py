@@ -1,5 +1,7 @@
 """Requests to terminate: the first keeps what there is, signals that come together are one, and a later one interrupts at once."""
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -23,9 +25,7 @@ def test_two_signals_at_once_keep_the_tables_of_a_run(tmp_path: Path, gap_s: flo
     scenario.write_text(LINE + "seeds = 2000\n", encoding="utf-8")
     command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        # A run that goes on has a folder there, too, but may have no flow yet.
-        while process.poll() is None and all(one.suffix for one in out.glob(".anabranch/finished/*")):
-            time.sleep(0.01)
+        wait_for_a_finished_run(out)
         process.send_signal(signal.SIGTERM)
         time.sleep(gap_s)
         process.send_signal(signal.SIGTERM)
@@ -34,6 +34,40 @@ def test_two_signals_at_once_keep_the_tables_of_a_run(tmp_path: Path, gap_s: flo
     assert "Goodput" in printed
     assert "Interrupted: " in said
     assert Result.load(out).flows.height > 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_terminal_that_closes_keeps_the_tables_of_a_run(tmp_path: Path, jobs: str) -> None:
+    """As where the connection to a server is lost; nothing can be printed from then on."""
+    scenario, out = tmp_path / "line.toml", tmp_path / "out"
+    scenario.write_text(LINE + "seeds = 2000\n", encoding="utf-8")
+    command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", jobs]
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, command)
+    wait_for_a_finished_run(out)
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert Result.load(out).flows.height > 0
+    assert (out / "report.html").exists()
+
+
+def test_nohup_goes_on_without_a_terminal(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "line.toml", tmp_path / "out"
+    scenario.write_text(LINE + "seeds = 200\n", encoding="utf-8")
+    command = ["nohup", sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        wait_for_a_finished_run(out)
+        process.send_signal(signal.SIGHUP)
+        process.communicate()
+    assert process.returncode == 0
+
+
+def wait_for_a_finished_run(out: Path) -> None:
+    """Wait until a run has a file: one that goes on has a folder there, and may have no flow yet."""
+    while all(one.suffix for one in out.glob(".anabranch/finished/*")):
+        time.sleep(0.01)
 
 
 @pytest.fixture

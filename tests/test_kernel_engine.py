@@ -407,7 +407,7 @@ def test_the_defaults_of_a_linux_that_lacks_sysctls_are_not_set() -> None:
     assert hosts.needed(sysctls, lambda _: True) == sysctls
     with pytest.raises(StackError, match=r"tcp_rto_min_us.* from 6.11 on: it takes 200000 only, not 50000"):
         hosts.needed({"net.ipv4.tcp_rto_min_us": "50000"}, lambda _: False)
-    # What a Linux without them does is what a new namespace of this Linux has.
+    # A Linux without these sysctls behaves as a new namespace of this Linux does.
     with NetworkNamespace() as namespace:
         for key in newer - {"net.ipv6.conf.all.disable_ipv6"}:
             assert namespace.sysctl(key) == hosts._WITHOUT[key][0]

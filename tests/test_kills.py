@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.slow("runs each command many times, to its end and killed")
 def test_ten_kills_lose_nothing() -> None:
-    """Two of each of run, paper, robust, plan and report; each then goes on to the result of a command that was not killed."""
+    """Two kills of each of run, paper, robust, plan and report. Each then continues to the result of a command that was not killed."""
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-m", "bench.kills", "10"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

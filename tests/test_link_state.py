@@ -21,7 +21,7 @@ from anabranch.report.figures import figures
 from anabranch.scenario import ScenarioError
 
 EVERY = 50
-"""One packet in so many is lost between A and B."""
+"""One in this number of packets is lost between A and B."""
 
 LINE = f"""
 capture = [["A", "B"], ["B", "C"]]
@@ -331,7 +331,7 @@ def test_what_does_not_go_together_is_refused_by_name(old: str, new: str, place:
 
 
 def test_the_loss_of_a_variant_is_not_drawn_as_that_of_another(tmp_path: Path) -> None:
-    """The first variant loses 0.1 % from a to b, and the second 5 %. What is dotted in its panel must not say 0.1 %."""
+    """The first variant loses 0.1 % from a to b, and the second 5 %. The dotted line in the second panel must not say 0.1 %."""
     ends = [("a", "b", "5ms"), ("b", "d", "5ms"), ("a", "c", "8ms"), ("c", "d", "8ms")]
     links = [{"source": here, "target": there, "capacity": "10Mbps", "delay": delay} for here, there, delay in ends]
     measured = {"metric": "tcpbp-exact", "paths": {"shortest": 1}, "link_state": {"sample": "1s", "recompute": "1s"}}

@@ -1,4 +1,4 @@
-"""Namespaces, devices and programs of Linux: they are isolated, and nothing is left of them, whatever happens to their process."""
+"""Namespaces, devices and programs of Linux: they are isolated, and all of them end with their process, even if it is killed."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from tests.linux_leftovers import assert_nothing_left, network_namespaces, proce
 pytestmark = pytest.mark.usefixtures("namespaces")
 
 MARKER = "424242.4242"
-"""A number of seconds that nobody else sleeps."""
+"""A number of seconds for which no other process sleeps."""
 
 ENDLESS = f"""
 from anabranch.linux_network.devices import join, open_device

@@ -1,4 +1,4 @@
-"""The guest that runs real Linux TCP: what its network must do by arithmetic. Runs are skipped where no kernel has been built."""
+"""The guest that runs real Linux TCP: its network against arithmetic. Runs are skipped where no kernel has been built."""
 
 from collections.abc import Sequence
 from dataclasses import replace

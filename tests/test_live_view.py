@@ -1,4 +1,4 @@
-"""What `anabranch run --watch` draws while runs go on."""
+"""The drawing of `anabranch run --watch` while runs go on."""
 
 import os
 import pty

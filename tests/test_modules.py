@@ -8,7 +8,7 @@ import anabranch
 
 
 def test_no_function_hides_the_module_of_its_name() -> None:
-    """What ``package.name`` is does not depend on which modules were imported before."""
+    """The value of ``package.name`` does not depend on the modules that were imported before."""
     names = [found.name for found in pkgutil.walk_packages(anabranch.__path__, "anabranch.")]
     for name in names:
         import_module(name)

@@ -12,7 +12,7 @@ QUEUES = (50, 75, 100, 150, 200)
 
 
 def longest_stall_s(detection: dict[str, Any] | str, speed: float, queue: int) -> float:
-    """Of a flow across Abilene, sprayed in turn over two disjoint paths, with its ACKs on one of them."""
+    """The longest stall of a flow across Abilene, sprayed in turn over two disjoint paths, with its ACKs on one of them."""
     spray = {"metric": "ospf", "paths": {"disjoint": 2}, "select": "round-robin", "per": "packet", "acks": "ospf"}
     scenario = Scenario(
         {

@@ -155,7 +155,7 @@ def test_a_trace_is_the_flows_of_the_result(tmp_path: Path) -> None:
         rows = result.flows.select("src", "dst", "start_s", "size_bytes").rows()
         assert rows == [("l1h1", "l2h1", 0.001, 30000), ("l1h2", "l2h2", 0.0025, 1000), ("l1h1", "l2h1", 0.003, 7)]
         assert result.flows["fct_s"].null_count() == 0
-    # what a run exports is a trace of the same flows
+    # the flows that a run exports are a trace of the same flows
     exported = result.flows.write_csv()
     again = scenario({"trace": exported}).run()
     assert again.flows.select("src", "dst", "start_s", "size_bytes", "fct_s").equals(

@@ -73,7 +73,7 @@ def test_a_recording_of_the_whole_run_has_the_counts_of_the_links_table(
     assert counts("dropped") == table["queue_drops"].to_list()
     assert counts("lost") == table["losses"].to_list()
     assert sum(counts("lost")) > 0
-    # Of the packets that a failing link holds or refuses, none has crossed it.
+    # Packets that a failing link holds or refuses have not crossed it.
     crossed = counts("arrived") if "events" in changes else counts("arrived", "lost")
     assert crossed == pytest.approx(table["packets"].to_list(), abs=20 if "events" in changes else 0)
     assert sum(crossed) > 1000

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, takewhile
+from types import SimpleNamespace
 from typing import Any
 
 import networkx
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from anabranch import _core, topologies
-from anabranch.routes import completed
+from anabranch.routes import Search, completed
 
 NAME = "sndlib/abilene"
 
@@ -122,7 +123,7 @@ def test_pareto_paths_are_by_delay_and_none_beats_another(graph: networkx.DiGrap
         assert (np.diff(paths[:, 0]) >= 0).all()
         for place, path in enumerate(paths):
             assert not (np.delete(paths, place, axis=0) <= path).all(axis=1).any()
-    with pytest.raises(ValueError, match="more than 1 partial paths from node 0 to node 1"):
+    with pytest.raises(ValueError, match="more than 1 partial paths beat no other"):
         network.pareto([0], [1], 1)
 
 
@@ -140,3 +141,16 @@ def test_pareto_paths_are_by_delay_and_none_beats_another(graph: networkx.DiGrap
 def test_questions_without_an_answer_are_refused(network: _core.Network, call: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         call(network)
+
+
+def test_a_pair_with_too_many_pareto_paths_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(completed(topologies.load("tcpbp10"), capacity_bps=10**9))
+    found = search._network.pareto
+
+    def with_few_labels(sources: list[int], targets: list[int]) -> Any:
+        return found(sources, targets, 1)
+
+    monkeypatch.setattr(search, "_network", SimpleNamespace(pareto=with_few_labels))
+    with pytest.raises(ValueError, match=r"^from 1 to 10: more than 1 partial paths beat no other") as refused:
+        search.pareto(["1"], ["10"])
+    assert "node" not in str(refused.value)

@@ -17,7 +17,7 @@ DURATIONS_S = [5.0] * 20 + [20.0] * 80
 
 @pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.75])
 def test_the_share_of_virtual_time_stands_for_the_share_of_the_work(part: float) -> None:
-    """In their own order, when half of the 208 s are over, 3 % of the 1700 s of virtual time are: 33 times as long to go as in truth."""
+    """If runs kept their own order, after half of the 208 s only 3 % of the 1700 s of virtual time would be over: an estimate 33 times too long."""
     in_order = _share_done(list(range(100)), 0.5)
     assert in_order == pytest.approx(0.03, abs=0.002)
     assert _share_done(spread(100), part) == pytest.approx(part, rel=0.15)
@@ -28,7 +28,7 @@ def test_every_run_is_made_once() -> None:
 
 
 def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress asks a run how far it is at each look while it goes on, and twice at most when it has ended; not all 100 at each look."""
+    """At each look, progress asks only the runs under way how far they are. It asks an ended run twice at most."""
     looks, asked = [0], [0]
     update, now_s = Reporter.update, Run.now_s.fget
     assert now_s is not None

@@ -91,7 +91,7 @@ def test_the_rules_of_newreno_in_python_give_the_results_of_newreno_in_rust(
 
 
 def test_a_class_with_its_own_reduction_keeps_its_window_where_that_was_spurious() -> None:
-    """What :meth:`Control.undo` knows belongs to the reduction of :class:`Control`."""
+    """:meth:`Control.undo` restores only the window before a reduction by :class:`Control` itself."""
 
     class Gentle(Control):
         def on_congestion(self, event: Congestion) -> None:

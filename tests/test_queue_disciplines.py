@@ -21,7 +21,7 @@ class Source(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What came of a queue: packets dropped and carried, mean and longest wait in seconds."""
+    """The results of a queue: packets dropped and carried, mean and longest wait in seconds."""
 
     dropped: int
     carried: int

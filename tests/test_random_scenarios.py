@@ -1,4 +1,4 @@
-"""Random scenarios: no result may contradict another, whatever the scenario. ``make fuzz`` runs many more."""
+"""Random scenarios: no result may contradict another. ``make fuzz`` runs many more."""
 
 import json
 from threading import Event

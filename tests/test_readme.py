@@ -1,4 +1,4 @@
-"""What the README shows is true: its scenario, its Python, its commands."""
+"""The examples of the README are true: its scenario, its Python, its commands."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""What real Linux is compared on: both sides get the same network and the same lost packets."""
+"""The cells in which real Linux is compared: both sides get the same network and the same lost packets."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The report: what it says, that it loads nothing from elsewhere, and that a browser draws it."""
+"""The report: its text, that it loads nothing from elsewhere, and that a browser draws it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class TestSeries:
         assert found.select("time_s", "value", "low", "high").rows() == [(1.0, 2.0, 1.0, 3.0), (2.0, 4.0, 2.0, 6.0)]
 
     def test_the_band_of_many_flows_has_interpolated_quantiles(self) -> None:
-        """Of 1 to 10, the 10 % quantile is 1.9 and the 90 % quantile 9.1 (Hyndman and Fan 1996, type 7)."""
+        """For 1 to 10, the 10 % quantile is 1.9 and the 90 % quantile 9.1 (Hyndman and Fan 1996, type 7)."""
         numbers = range(10)
         flows = pl.DataFrame({"run": 0, "flow": numbers, "stack": "a", "src": "x", "dst": "y", "variant": 0})
         samples = pl.DataFrame({"run": 0, "variant": 0, "flow": numbers, "time_s": 1.0}).with_columns(
@@ -667,7 +667,7 @@ class TestChart:
 
 
 class TestCache:
-    """What takes long to make is kept between reports."""
+    """Expensive results are kept between reports."""
 
     def test_the_template_is_compiled_once(
         self, abilene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abilene_report: Path

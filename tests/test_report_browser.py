@@ -160,7 +160,7 @@ def test_a_topology_without_coordinates(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_twelve_variants_fit_four_screens_with_the_table_first(browser: Browser, page: tuple[Path, Page]) -> None:
-    """A screen is 1400 by 900 pixels. What is folded opens by a link of the page, and is drawn then."""
+    """A screen is 1400 by 900 pixels. A folded part opens by a link of the page, and is drawn then."""
     open_report(browser, page[0], unfolded=False)
     assert browser.evaluate("document.documentElement.scrollHeight") <= 4 * 900
     assert browser.evaluate("document.querySelector('main table, main figure').tagName") == "TABLE"

@@ -200,7 +200,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--to", "B", "--to", "A", "--to", "B"], "--to B: stands there twice"),
         ("A,B,5ms,0.1", ["--metric", "tcpb"], 'did you mean "tcpbp"'),
         ("A,B,5ms,0.1", ["--metric", "widest,delay"], "not isotone"),
-        ("A,B,5ms,0.1", ["--metric", "widest"], "link A -> B has no capacity_bps"),
+        ("A,B,5ms,0.1", ["--metric", "widest"], "link A -> B has no capacity, which the metric widest needs"),
         ("A,B,5ms,0.1", ["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),
         ("A,B,5ms,", ["--random-loss", "0.1..0.01"], "random loss 0.1..0.01"),
         ("A,B,5ms,", ["--loss", "1.5"], "loss 1.5"),
@@ -224,7 +224,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
             "--source-port 5001=loss: port 5001 has a metric already",
         ),
         ("A,B,5ms,0.1", ["--export", "openflow13", "--source-port", "0=delay"], "TCP source port '0': must be a port"),
-        ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity_bps"),
+        ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity, which the metric widest needs"),
         ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be from 1 to 10,000"),
         ("A,B,5ms,0.1", ["--metric", "delay", "--disjoint", "9" * 20], f"--disjoint {'9' * 20}: must be from 1 to"),
         ("A,B,5ms,0.1", ["--within", "0", "--certify"], "--within and --certify do not go together"),
@@ -345,7 +345,7 @@ def test_near_equal_and_pareto_paths_are_those_of_all_simple_paths(network, thre
     limit = min(costs.values()) * (1 + threshold)
     (near,) = Search(network).within("tcpbp-exact", threshold, 100, [source], [target]).routes
     found = {path.nodes for path in near.paths}
-    # Delays are rounded to picoseconds, which decides for nobody but those on the limit.
+    # Delays are rounded to picoseconds, which matters only for paths on the limit.
     assert {nodes for nodes, cost in costs.items() if cost < limit * (1 - 1e-6)} <= found
     assert found <= {nodes for nodes, cost in costs.items() if cost < limit * (1 + 1e-6)}
     assert [path.cost for path in near.paths] == sorted(path.cost for path in near.paths)

@@ -1,4 +1,4 @@
-"""A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process, and a stopped command goes on."""
+"""A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process. A stopped command continues."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def test_a_refusal_keeps_the_former_result(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -> None:
-    """The tables of the interrupted one are at hand nevertheless, and the same call goes on."""
+    """The tables of the interrupted one are at hand nevertheless, and the same call continues it."""
     line(tmp_path)
     former = contents(tmp_path)
     result = design(tmp_path, interrupted_in_run(3))
@@ -111,7 +111,7 @@ def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -
 
 
 def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
-    """Ctrl-C comes in this run, counted from 1, which goes on once the signal has been taken."""
+    """Ctrl-C comes in this run, counted from 1, which continues once the signal has been taken."""
     begun = []
 
     def at_step(simulation: FakeSimulation) -> None:
@@ -126,7 +126,7 @@ def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
 
 
 def test_an_interrupted_command_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    """Tables, series and manifest are those of a run that nobody interrupted; nothing that was finished is run again."""
+    """Tables, series and manifest are those of a run without an interruption. No finished run is repeated."""
     whole = design(tmp_path / "whole")
     stopped = design(tmp_path / "out", interrupted_in_run(4))
     assert [run["status"] for run in stopped.manifest["runs"]] == ["complete"] * 3 + ["interrupted"]
@@ -202,7 +202,7 @@ class Killed(BaseException):
 
 
 def kill_after(patch: pytest.MonkeyPatch, allowed: int, act: Callable[[], None]) -> bool:
-    """Act until so many files were renamed or removed; whether it ended before."""
+    """Act until this number of files was renamed or removed. Returns whether the action ended before."""
     count = 0
 
     def counted(function: Callable) -> Callable:

@@ -1,4 +1,4 @@
-"""Runs write what they should, whatever the number of threads, also when they are interrupted."""
+"""Runs write the expected files for any number of threads, also when they are interrupted."""
 
 import json
 import signal
@@ -85,7 +85,7 @@ def test_captures_are_appended_under_the_names_of_the_nodes(tmp_path: Path) -> N
 
 
 def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
-    """Ctrl-C comes in the third step of the first run, which goes on once the signal has been taken."""
+    """Ctrl-C comes in the third step of the first run, which continues once the signal has been taken."""
 
     def at_step(simulation: FakeSimulation) -> None:
         if simulation.steps == 3:
@@ -130,7 +130,7 @@ def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
 
 
 def test_a_queue_that_holds_no_packet_is_refused_at_its_key(tmp_path: Path) -> None:
-    """Of the real engine: with the file and its line, whichever of its keys is the link's."""
+    """The real engine's refusal names the file and the line, for each key that may set the link's queue."""
     own = '[[topology.override]]\nlink = ["B", "A"]\none_way = true\nqueue = { limit = "9 B" }\n'
     overridden = LINE.replace("[[traffic]]", f'{own}[[topology.override]]\nlink = ["A", "B"]\ncost = 2.0\n[[traffic]]')
     says = "link {}: limit {} bytes: holds no packet of {} bytes"

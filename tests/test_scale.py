@@ -16,5 +16,5 @@ def test_flows_across_10000_nodes_take_three_times_the_way() -> None:
     graph = networkx.Graph((link["source"], link["target"]) for link in given["topology"]["links"])
     for flow in result.flows.select("src", "dst", "fct_s").iter_rows(named=True):
         links = networkx.shortest_path_length(graph, flow["src"], flow["dst"])
-        # Each link takes 1 ms, and less than 2 us for a packet; a window is 8 us behind the first at the most.
+        # Each link takes 1 ms, and less than 2 us for a packet; the last packet of a window is at most 8 us behind the first.
         assert 0 < flow["fct_s"] - 3e-3 * links < 3 * links * 2e-6 + 1e-5

@@ -1,4 +1,4 @@
-"""Links whose rate or delay changes: what files say, what the core gets, and what is refused."""
+"""Links whose rate or delay changes: the contents of files, the input of the core, and refusals."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What small commands import: a package of this list takes longer to import than Python itself takes to start."""
+"""The imports of small commands: a package of this list takes longer to import than Python itself takes to start."""
 
 import json
 import subprocess

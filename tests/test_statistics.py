@@ -118,7 +118,7 @@ def test_goodput_is_of_the_flows_that_send_to_the_end_of_the_run() -> None:
 
 
 def test_runs_without_flows_count(tmp_path: Path) -> None:
-    """At one arrival a second, some runs of a second have no flow. The mean is over all runs, with the stacks of those that have some."""
+    """At one arrival a second, some runs of a second have no flow. The mean is over all runs, with the stacks of the runs that have flows."""
     traffic = 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }\nstack = ["newreno", "cubic"]\n'
     text = LINE.replace("bulk = true\n", traffic).replace('stack = "newreno"\n', "").replace('"2s"', '"1s"\nseeds = 6')
     result = Scenario.from_toml(text).run(directory=tmp_path / "run")
@@ -213,7 +213,7 @@ def test_jain_index(goodput: list[float], index: float | None) -> None:
 
 
 def test_cumulative_distribution_keeps_every_value_while_there_is_room() -> None:
-    """What is unknown is above what is known, as the time of a flow that has not finished."""
+    """An unknown value is above all known ones, as the time of a flow that has not finished."""
     found = statistics.cumulative_distribution(pl.Series([3.0, 1.0, None, 2.0, 2.0]))
     assert found.select("value", "share").rows() == [(1.0, 0.2), (2.0, 0.4), (2.0, 0.6), (3.0, 0.8)]
 

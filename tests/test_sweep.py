@@ -1,4 +1,4 @@
-"""Sweeps: their values, their runs, what they keep, and what they tell of mistakes."""
+"""Sweeps: their values, their runs, the results that they keep, and their messages about mistakes."""
 
 import json
 import math
@@ -221,7 +221,7 @@ COLUMNS = ["flows", "runs", "unfinished", "goodput_bps", "time", "slow", "first"
 
 
 def test_a_key_may_have_the_name_of_any_column(tmp_path: Path) -> None:
-    """Columns of the summary, and those that it is computed by: its numbers are those of a plan with other names."""
+    """Columns of the summary, and columns from which it is computed: its numbers are those of a plan with other names."""
 
     def summary(name: str, names: list[str]) -> pl.DataFrame:
         stacks = "\n".join(f'{one} = [{{ preset = "newreno" }}, {{ preset = "linux-cubic" }}]' for one in names)

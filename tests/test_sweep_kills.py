@@ -78,7 +78,7 @@ def known(out: Path) -> set[str]:
 
 @pytest.mark.slow("runs a sweep to its end, killed again and again")
 def test_killed_sweeps_come_to_the_table_of_an_undisturbed_one(tmp_path: Path) -> None:
-    """Half of the time after a time, half of the time before a change of the file system; a plan or another one, in one process or two."""
+    """Half of the kills come after some time, half before a change of the file system. Plan and number of processes (one or two) vary."""
     whole = big(tmp_path).execute(tmp_path / "whole", jobs=1)
     out, log = tmp_path / "out", tmp_path / "executed.txt"
     draw = random.Random(3)
@@ -116,7 +116,7 @@ def test_a_sweep_killed_while_it_writes_its_first_file_goes_on(tmp_path: Path) -
 
 
 def assert_same(folder: Path, whole: SweepResult) -> None:
-    """The command goes on to the tables of the other sweep, without the runs that were there."""
+    """The command continues to the tables of the other sweep, without repeating finished runs."""
     before = known(folder / "out")
     (folder / "executed.txt").write_text("")
     assert start(folder).wait() == 0

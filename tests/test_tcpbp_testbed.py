@@ -23,7 +23,7 @@ PLAN = Plan.drawn(1, 4.0)
 
 
 def lacking() -> str | None:
-    """What the live testbed lacks here."""
+    """The program or package that the live testbed lacks here."""
     for program, package in (("iperf3", "iperf3"), ("ovs-vswitchd", "openvswitch-switch")):
         if shutil.which(program) is None or not SCHEMA.is_file():
             return f"no {program}: apt install {package}"

@@ -221,7 +221,7 @@ def test_delays(text: str, expected: float, tmp_path: Path) -> None:
     assert read(tmp_path, "a.csv", f"source,target,delay\na,b,{text}").links[0].delay_s == expected
 
 
-# What is wrong, and what the message must therefore contain: the place, the value, and what would be right.
+# The words that the message about each file must contain: the place, the value, and what would be right.
 REFUSED = {
     "back-or-parallel.csv": ["line 3 (b -> a)", "goes back where line 2 (a -> b) goes", "directed"],
     "billion-laughs.graphml": ["document type", "remove the DOCTYPE"],
@@ -487,6 +487,25 @@ def test_abilene() -> None:
         one, other = places[source], places[target]
         ours = great_circle_m(one.latitude, one.longitude, other.latitude, other.longitude)
         assert length == pytest.approx(ours * 6372.8 / 6371.0088, abs=1000)
+
+
+@pytest.mark.parametrize("name", ["nsfnet", "topozoo/Abilene"])
+def test_only_files_may_be_said_to_be_directed(name: str) -> None:
+    with pytest.raises(TopologyError, match="directed = False: only for a CSV or SNDlib file; leave it out"):
+        load(name, directed=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "?SNDlib native format; type: network; version: 1.0\nNODES (\n  A ( 1.0 2.0 )\n  B ( 2.0 3.0 )\n)\n",
+        "strict digraph Two {\n  a -> b [source=1, target=2];\n}\n",
+    ],
+)
+def test_other_formats_are_not_taken_for_known_ones(tmp_path: Path, content: str) -> None:
+    """Their brackets and keywords stand elsewhere than at the beginning."""
+    with pytest.raises(TopologyError, match="is of no known format; known are GraphML"):
+        read(tmp_path, "net.txt", content)
 
 
 @pytest.mark.parametrize("group", ["topozoo", "sndlib", "gabriel/25", "backbone/africa"])

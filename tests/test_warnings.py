@@ -1,4 +1,4 @@
-"""What a scenario may say but its author may not mean: ``check`` and ``run`` warn, with the place and the remedy."""
+"""Valid values that may be mistakes: ``check`` and ``run`` warn, with the place and the remedy."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_parallel_links_are_a_warning_of_check_and_run(tmp_path: Path, capsys: p
 
 
 def test_a_capacity_that_no_link_takes_is_a_warning() -> None:
-    """Whoever sweeps ``topology.capacity`` over links with their own would compare equal runs."""
+    """A sweep of ``topology.capacity`` over links with their own capacity would compare equal runs."""
     unused = LINE.replace("[topology]\n", '[topology]\ncapacity = "50Mbps"\n')
     assert warnings(unused) == {
         "topology.capacity": "has no effect: every link has a capacity of its own; topology.override changes it"
@@ -96,6 +96,17 @@ duration = "2.1s"
         '2 of 3 flows start after the end of the run (duration "1.5s"), such as trace: line 3; the last starts at 2s'
     )
     assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"), [('sample = "3s"', ["sample"]), ('recompute = "3s"', ["recompute"]), ("", [])]
+)
+def test_links_that_are_measured_after_the_end_are_a_warning(given: str, keys: list[str]) -> None:
+    default = 'sample = "1s", recompute = "1s"'
+    changed = default.replace(f'{given.split(" ")[0]} = "1s"', given) if given else default
+    text = LINE + f'[routing.measured]\nmetric = "delay"\nlink_state = {{ {changed} }}\n'
+    found = [key for key in warnings(text) if key.startswith("routing")]
+    assert found == [f"routing.measured.link_state.{key}" for key in keys]
 
 
 def test_a_sample_after_the_end_is_a_warning() -> None:

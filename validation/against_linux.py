@@ -1,4 +1,4 @@
-"""The congestion controls of Linux 2.6.22 in ns-2 and ours: deviations, and what explains those that are great."""
+"""Compares the congestion controls of Linux 2.6.22 in ns-2 with ours, and explains the great deviations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ from validation.work import Sample, in_parallel
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
 HALVING = ("reno", "highspeed", "scalable", "vegas", "compound", "illinois")
-"""Whose window in recovery is half of ssthresh in Linux 2.6.22 (min_cwnd)."""
+"""Algorithms whose window in recovery is half of ssthresh in Linux 2.6.22 (min_cwnd)."""
 
 CONSERVING_NOTHING = ("bic", "cubic", "htcp")
-"""Which have no min_cwnd, so that ns-2 refills the network to ssthresh at once."""
+"""Algorithms that have no min_cwnd, so that ns-2 refills the network to ssthresh at once."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What else was run that a deviation may be explained by."""
+    """Other runs that may explain a deviation."""
 
     early: Result | None
     """The same cell with an early loss."""
@@ -72,7 +72,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cause:
-    """What explains a deviation, and how that shows in the runs themselves."""
+    """A cause of deviations, and how it shows in the runs themselves."""
 
     letter: str
     text: str
@@ -143,7 +143,7 @@ NOTES = (
 
 
 def run(quick: bool) -> Section:
-    """Compare every cell, and look again at those that deviate much."""
+    """Compare every cell, and look again at cells that deviate much."""
     cells = grid(quick)
     results = _results("Against Linux in ns-2", cells, quick, early_loss=False)
     again = [result.cell for result in results if not result.is_within and result.cell.flows == 1]

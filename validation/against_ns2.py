@@ -31,7 +31,7 @@ class Cell:
 
     @property
     def round_trip_s(self) -> float:
-        """Without queueing."""
+        """The round-trip time without queueing."""
         return 2 * (self.bottleneck_seconds + 2 * ACCESS_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""newreno, cubic and bbr under packet spraying, here and in ns-3: what the thesis of MPRC may have measured."""
+"""newreno, cubic and bbr under packet spraying, here and in ns-3: possible explanations of the measurements in the thesis of MPRC."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,7 @@ DEFAULTS_HERE: Mapping[str, Any] = {
     "receive_window": "131072 bytes",
     "min_rto": "1s",
 }
-"""What ns-3's defaults are in a stack of ours: headers of TCP with timestamps, IPv4 and PPP."""
+"""ns-3's defaults as a stack of ours: headers of TCP with timestamps, IPv4 and PPP."""
 SEGMENTS = {"ns3::TcpSocket::SegmentSize": 1448}
 EVERY = {"ns3::TcpSocket::DelAckCount": 1}
 LARGE = {"ns3::TcpSocket::SndBufSize": 1 << 25, "ns3::TcpSocket::RcvBufSize": 1 << 25, "queue-disc": 0}
@@ -94,7 +94,7 @@ class Setting:
     theirs: Mapping[str, str | int] = field(default_factory=lambda: SAME)
     """ns-3's attributes that are not the defaults."""
     ours: Mapping[str, Any] = field(default_factory=lambda: SAME_HERE)
-    """What differs from the presets here."""
+    """Differences from the presets here."""
     is_judged: bool = False
 
 
@@ -196,7 +196,7 @@ def run(quick: bool) -> Section:
 
 
 def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
-    """What the settings say about the thesis' figures."""
+    """The conclusions from the settings about the thesis' figures."""
 
     def theirs(number: str) -> str:
         return ", ".join(megabits(means[number, names[0]]) for names in STACKS.values())

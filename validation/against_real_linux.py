@@ -30,7 +30,7 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "the clock of that kernel": {"hz": 100},
     "all of Linux's rules under reordering": {"follows": "rfc"},
 }
-"""By rule of Linux: the keys that turn it off."""
+"""The keys that turn off each rule of Linux."""
 
 SETTINGS = (
     f"Bulk flows for {DURATION_S} s from their start. Queues are drop-tail. Both sides lose the same list of data packets behind the "
@@ -165,7 +165,7 @@ def run_sprayed(quick: bool) -> Section:
 
 
 def run_mechanisms(quick: bool) -> Section:
-    """What each rule of Linux is worth over sprayed paths."""
+    """Measure the effect of each rule of Linux over sprayed paths."""
     cells = [cell for cell in real_linux_cells.sprayed(quick) if cell.select == "random"]
     results = _results("Spraying, against Linux", cells)
     jobs = [

@@ -1,4 +1,4 @@
-"""Published models of a TCP flow's rate under loss: the library's, in packets, and those that only validation needs.
+"""Published models of a TCP flow's rate under loss: the models of the library, in packets, and models that only validation needs.
 
 Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
 """
@@ -117,10 +117,9 @@ def bic_growth(window: float, lost_at: float) -> float:
 def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:
     """Mean segments per round trip of an AIMD under periodic loss, counted round by round.
 
-    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly
-    less than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and
-    the window does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the
-    cycles counts.
+    It models four facts that the fluid models leave out. Only whole segments are sent. An ACK adds ``alpha``/cwnd, which makes slightly
+    less than ``alpha`` per round trip (RFC 5681 section 3.1). A loss is known one round trip after it happened. The window does not
+    grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the cycles counts.
     """
     window = sqrt(1.5 * every)
     since_loss = sent = rounds = 0
@@ -137,8 +136,8 @@ def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: in
             for _ in range(acknowledged):
                 window += alpha / window
         since_loss -= every
-        # The segments behind the lost one answer with duplicates; they keep the window's number in flight until the
-        # third, and from then on the reduced window is sent over one round trip without growth.
+        # The segments behind the lost one answer with duplicates. These keep the window's number of segments in flight until the third.
+        # From then on the reduced window is sent over one round trip without growth.
         window = max(2.0, int(window) * beta)
         since_loss, sent, rounds = since_loss + int(window), sent + int(window), rounds + 1
     return sent / rounds

@@ -1,4 +1,4 @@
-"""What routings measure on the testbed of TCPBP, and whether the routes that follow are the best ones."""
+"""Measurements of routings on the testbed of TCPBP: are the routes that follow the best ones?"""
 
 from functools import partial
 from itertools import pairwise
@@ -18,7 +18,7 @@ from validation.work import in_parallel
 SECONDS, SAMPLE, WINDOW = 120, 10, 3
 RATE, PROBES, PACKET = 1e9, 50e6, 1500 * 8
 ESTIMATION_ERROR = 0.1
-"""Of a route's cost: two standard deviations, where 90 packets are lost on it, for the cost goes with the root of the loss."""
+"""Relative error of a route's cost: two standard deviations, where 90 packets are lost on it, for the cost goes with the root of the loss."""
 CELLS = (("tcpbp-exact", 0.0), ("tcpbp-exact", 0.05), ("tcpbp-exact", 0.1), ("tcpbp", 0.0))
 SEEDS = range(1, 6)
 
@@ -46,8 +46,8 @@ transport = "udp"
 """
 
 Measured = tuple[list[float], list[float], list[float], int]
-"""Of a run: errors of losses in standard deviations, delays above the propagation in s, costs of the routes at the end over
-those of the best, and changes of routes after the first average was whole."""
+"""Results of a run: errors of losses in standard deviations, delays above the propagation in s, relative costs of the routes, and changes of
+routes. Costs are of the last routes over the best ones. Changes count after the first average was whole."""
 
 
 def run(quick: bool) -> Section:

@@ -18,7 +18,7 @@ from validation.work import Unrecorded, seconds
 DURATION_S = 60
 WIRE_BYTES = 1500
 ACCESS_S = 0.001
-"""Of the one-way delay, on each side of the bottleneck."""
+"""Part of the one-way delay on each side of the bottleneck."""
 LEAST_S = 0.000001
 """The delay of links that have none in ns-2's network."""
 
@@ -53,7 +53,7 @@ COMMON = {
     "initial_window": "2 packets",
     "receive_window": "1400 MB",
 }
-"""Agent/TCP/Linux begins with one segment and the SYN's acknowledgement, whatever windowInit_ says, and finds lost retransmissions."""
+"""Agent/TCP/Linux begins with one segment and the SYN's acknowledgement for any windowInit_, and finds lost retransmissions."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,21 @@ class Cell:
         return ns2.bandwidth_delay_packets(self.bottleneck_bps, self.one_way_s, WIRE_BYTES)
 
     def __str__(self) -> str:
-        """As the page names it."""
+        """The cell's name on the page."""
         flows = f"{self.flows} flow{'s' if self.flows > 1 else ''}"
         return f"{self.algorithm}, {flows}, {self.bottleneck_bps / 1e6:.0f} Mbit/s, {self.one_way_s * 1e3:.0f} ms, {self.loss:g}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of either simulator tells; rates in payload bit/s, all flows together."""
+    """The results of one run of either simulator; rates in payload bit/s, all flows together."""
 
     goodput_bps: float
     retransmits: int
     timeouts: int
     flood_seconds: float = 0.0
     below_threshold: float = 0.0
-    """Both of ns-2 only; see bench/peers/single_flow.tcl."""
+    """Values of ns-2 only, as ``flood_seconds``; see bench/peers/single_flow.tcl."""
 
 
 def grid(quick: bool) -> list[Cell]:
@@ -110,7 +110,7 @@ def lost_packets(cell: Cell, seed: int, early_loss: bool) -> list[int]:
 
 
 def start_interval_s(seed: int) -> float:
-    """From the start of one flow to the start of the next."""
+    """Seconds from the start of one flow to the start of the next."""
     return 0.010 + 0.001 * seed
 
 

@@ -1,4 +1,4 @@
-"""Which packets are lost, drawn once for two simulators: what differs between their results is then not the draw."""
+"""Draws the lost packets once for two simulators, so that their results do not differ by the draw."""
 
 import random
 from math import log, log1p

@@ -48,22 +48,22 @@ class Cell:
 
     flows: Sequence[str]
     rate_bps: int
-    """Of each path."""
+    """The rate of each path."""
     round_trips_s: Sequence[float]
-    """Of each path, without queueing."""
+    """The round-trip time of each path, without queueing."""
     queue_bdp: float
     """Queue of each path, in bandwidth-delay products of the first."""
     loss: float = 0.0
-    """Of the data packets of each path."""
+    """The loss ratio of the data packets of each path."""
     select: peer.Select = "first"
     mark_packets: int | None = None
     """Packets in the queue from which on it marks."""
     draws: range = range(1, 3)
     """Seeds of the runs where something is drawn."""
     segments: int | None = None
-    """Of each flow; None for flows that do not end."""
+    """The segments of each flow; None for flows that do not end."""
     lost_segments: Sequence[int] = ()
-    """Of a flow that ends: its segments, from 0, whose first transmission is lost."""
+    """For a flow that ends: its segments, from 0, whose first transmission is lost."""
 
     @property
     def queue_packets(self) -> int:
@@ -72,7 +72,7 @@ class Cell:
 
     @property
     def seeds(self) -> range:
-        """Of the runs; one where nothing is drawn, and more where each packet's path is."""
+        """The seeds of the runs; one where nothing is drawn, and more where each packet's path is."""
         if self.select == "random":
             return range(11, 21)
         drawn = self.loss > 0 or len(self.flows) > 1 or not {"bbr", "cdg"}.isdisjoint(self.flows)
@@ -91,14 +91,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of either side tells."""
+    """The results of one run of either side."""
 
     goodput_bps: tuple[float, ...]
-    """Of each flow, payload."""
+    """The goodput of each flow, payload."""
     retransmits: int
     timeouts: int
     completion_s: float | None = None
-    """Of the first flow, if it ends."""
+    """The completion time of the first flow, if it ends."""
 
 
 def single_flows(quick: bool) -> list[Cell]:
@@ -248,7 +248,7 @@ def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
 
 
 def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
-    """The same network and flows, for this engine."""
+    """The scenario of the same network and flows, for this engine."""
     links, queues, losses = [], [], []
     for index, round_trip_s in enumerate(cell.round_trips_s):
         middle, exit_link = f"path {index}", [f"path {index}", "sink"]

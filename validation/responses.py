@@ -22,7 +22,7 @@ class Law:
     congestion: dict[str, Any]
     source: str
     growth: Callable[[float], formulas.Growth]
-    """By the round-trip time."""
+    """The growth by the round-trip time."""
     remains: Callable[[float], float]
     published: Callable[[float], float] | None = None
     """The mean window by the loss ratio, where its source gives it in one formula."""

@@ -1,4 +1,4 @@
-"""What a comparison hands back: a table and a verdict, for a terminal and for the page."""
+"""The result of a comparison: a table and a verdict, for a terminal and for the page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Section:
     """Names its part of the page."""
     title: str
     model: str
-    """What it was compared with."""
+    """The reference of the comparison."""
     how: str
     """The network and the stacks, for the reader of the page."""
     columns: Sequence[str]
@@ -32,7 +32,7 @@ class Section:
     """How close, in one sentence."""
     notes: Sequence[str] = field(default_factory=tuple)
     cells: Table | None = None
-    """What the table sums up, where it does, for a CSV file."""
+    """The cells behind a summary in the table, for a CSV file."""
 
     def show(self, console: Console) -> None:
         """Print the table and the verdict."""
@@ -84,7 +84,7 @@ class Comparison:
 
     key: str
     run: Callable[[bool], Section]
-    """With fewer seeds and cells if the argument is true."""
+    """Runs the comparison, with fewer seeds and cells if the argument is true."""
 
 
 def percent(ratio: float) -> str:

@@ -19,7 +19,7 @@ STACKS = ("newreno", "cubic", "bbr", "mprc")
 SPRAYS = ("spray-random", "spray-round-robin")
 PLAIN = STACKS[:3]
 THESIS = {"newreno": "about 10", "cubic": "below 10", "bbr": "below 2.5", "mprc": "20"}
-"""Mbit/s under spraying, as section 5.2 of the thesis says of figure 5.5 (`papers/mprc/published.toml` has its sentences)."""
+"""Mbit/s under spraying, from section 5.2 of the thesis about figure 5.5 (`papers/mprc/published.toml` has its sentences)."""
 
 
 def run(quick: bool) -> Section:
@@ -144,7 +144,7 @@ def run_variants(quick: bool) -> Section:
 
 
 def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
-    """What the variants say about the thesis' figures."""
+    """The conclusions from the variants about the thesis' figures."""
 
     def moved(name: str, *stacks: str) -> str:
         return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)

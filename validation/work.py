@@ -43,7 +43,7 @@ class Sample:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Sample":
-        """Of one value for each seed."""
+        """The sample of one value for each seed."""
         return cls(fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0)
 
     @property

@@ -42,7 +42,7 @@ MEASURES = ("goodput", "unsteady", "stalled", "spurious", "fairness", "score")
 MARGIN = 0.01
 """Scores closer than this are taken for equal: neighbours in the sensitivity table differ as much, in no order."""
 BEFORE = {"gamma": 1.5, "srtt_factor": 0.8, "rttvar_factor": 0.7, "k": 4.0, "k_diversity": 0.0}
-"""What was the default before this experiment."""
+"""The default before this experiment."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -28,7 +28,7 @@ class Case:
 
     name: str
     delays_s: Mapping[tuple[str, str], float]
-    """Of every link, in one direction; the other has the same."""
+    """The delay of every link in one direction; the other has the same."""
     paths: tuple[Path, ...]
     rate_bps: float
     select: str
@@ -46,7 +46,7 @@ class Case:
         return len(self.paths) * slowest * PAYLOAD
 
     def document(self, stack: Mapping[str, Any], seconds: int, warm_up: int, samples: int) -> dict[str, Any]:
-        """The scenario with that stack, and so many samples a second."""
+        """The scenario with that stack, and this number of samples a second."""
         spray = {"select": self.select, "per": "packet"} if len(self.paths) > 1 else {}
         document: dict[str, Any] = {
             "topology": {
@@ -183,7 +183,7 @@ def _disjoint(weights: Mapping[tuple[str, str], float], source: str, target: str
 
 
 def as_lines(cases: Sequence[Case]) -> list[list[str]]:
-    """What the cases are, for the page."""
+    """A description of the cases, for the page."""
     return [
         [
             case.name,

@@ -21,22 +21,22 @@ SAMPLES_PER_SECOND = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave, as shares."""
+    """The outcome of a run, as shares."""
 
     goodput: float
-    """All flows' payload, of what equal shares of the paths can carry."""
+    """All flows' payload, as a share of what equal shares of the paths can carry."""
     unsteady: float
-    """Of the seconds after the warm-up, those in which less than 90 % of the flows' own mean arrived."""
+    """Share of the seconds after the warm-up in which less than 90 % of the flows' own mean arrived."""
     stalled: float
-    """The longest stall of a flow (no delivery in order while data is outstanding), of the time after the warm-up."""
+    """The longest stall of a flow (no delivery in order while data is outstanding), as a share of the time after the warm-up."""
     spurious: float
-    """Of the segments sent, those that the receiver had already."""
+    """Share of the segments sent that the receiver had already."""
     fairness: float
     """Jain's index of the flows' goodput."""
 
     @property
     def score(self) -> float:
-        """Goodput, fairly shared, less what was sent in vain, a quarter of the unsteady seconds, half of the stall."""
+        """Goodput, fairly shared, less spurious retransmissions, a quarter of the unsteady seconds, half of the stall."""
         waiting = UNSTEADY_WEIGHT * self.unsteady + STALLED_WEIGHT * self.stalled
         return self.goodput * self.fairness - self.spurious - waiting
 

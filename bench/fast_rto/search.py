@@ -25,7 +25,7 @@ class Finalist:
     choice: Choice
     score: float
     on_thesis: float
-    """On the thesis' cases alone."""
+    """The score on the thesis' cases alone."""
 
 
 CHOICES: Mapping[str, Sequence[float]] = {
@@ -35,7 +35,7 @@ CHOICES: Mapping[str, Sequence[float]] = {
     "k": (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0),
     "k_diversity": (0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0),
 }
-"""What is drawn from; k_diversity is zero in two draws of seven."""
+"""The values to draw from; k_diversity is zero in two draws of seven."""
 _NEAR = (
     (2.0, 0.85, 0.7, 4.0, 1.5),
     (2.0, 0.85, 0.7, 6.0, 1.5),
@@ -126,7 +126,7 @@ def score(outcomes: Sequence[Outcome]) -> float:
 
 
 def search(effort: Effort, current: Choice) -> list[Finalist]:
-    """The finalists, best first: those that follow the thesis, and others."""
+    """The finalists, best first. Some follow the thesis, others do not."""
     cases = training(effort)
     drawn = [current, RFC_6298]
     drawn += [choice for choice in (*NEAR[: effort.draws], *draw(effort.draws)) if choice not in drawn]

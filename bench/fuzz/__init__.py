@@ -1,1 +1,1 @@
-"""Random scenarios through the engine: what no result may contradict, whatever the scenario. Broken files through their readers."""
+"""Random scenarios through the engine, whose results must keep invariants of every scenario. Broken files through their readers."""

@@ -14,7 +14,7 @@ STRANGE = (
     "1 bdp", "1e9 bdp", "0 packets", "4294967296 packets", "1e-30s", "/dev/zero", "../x", ".", "file://x", "a" * 3000, "a." * 800, "&lt;", "&x;",
     "<!DOCTYPE x>", "]]>", "<![CDATA[", "\ufeff", "\r", "\n\n", "\t",
 )  # fmt: skip
-"""What stands for a value, a key or anything else."""
+"""Replacements for a value, a key or anything else."""
 
 LARGEST = 50_000
 """Characters of a text that is changed further: it may grow three hundredfold in a step."""

@@ -1,4 +1,4 @@
-"""What no result of a run may contradict. Each rule follows from what its columns mean, not from how the engine works."""
+"""Rules that no result of a run may contradict. Each rule follows from the meaning of its columns, not from the engine's work."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from anabranch.array_types import Columns
 from anabranch.engines.packet import Outcome
 
 ROUNDING = 1e-9
-"""What sums of rounded numbers may differ by, as a share."""
+"""The relative error that sums of rounded numbers may have."""
 
 
 def violations(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, Columns]) -> list[str]:
-    """What is wrong with the results of a compiled run; ``series`` has all samples of ``flows`` and ``links``."""
+    """The rules that the results of a compiled run break; ``series`` has all samples of ``flows`` and ``links``."""
     found = [*_of_flows(spec, outcome), *_of_links(spec, outcome), *_of_nodes(spec, outcome)]
     return [*found, *_of_series(spec, outcome, series)] if spec["sample"] is not None else found
 
@@ -88,7 +88,7 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
 
 
 def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
-    """What flows receive, their links have brought. At the end of the warm-up receivers may hold segments behind a hole."""
+    """A node's links have brought all bytes that its flows receive. At the end of the warm-up receivers may hold segments behind a hole."""
     nodes = len(spec["nodes"])
     brought = np.bincount(outcome.links["dst"], weights=outcome.links["bytes"], minlength=nodes)
     received = np.bincount(outcome.flows["dst"], weights=outcome.flows["delivered_bytes"], minlength=nodes)
@@ -101,7 +101,7 @@ def _of_series(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, C
     yield from beyond("utilisation of link sample", links["utilisation"], 0, 1)
     yield from beyond("goodput_bps of flow sample", flows["goodput_bps"], 0, np.inf)
     if spec["warm_up"] == 0 and outcome.flows["flow"].size:
-        # What the samples add up to has been delivered, before the last of them.
+        # The sum of the samples was delivered by the time of the last one.
         interval = spec["sample"] * 1e-12
         sums = np.bincount(
             flows["flow"], weights=flows["goodput_bps"] * interval / 8, minlength=outcome.flows["flow"].size

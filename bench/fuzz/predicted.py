@@ -14,7 +14,7 @@ from bench.fuzz.scenarios import compiled, random_scenario
 ON_THREADS_EVERY = 10
 """One scenario in this number is predicted on two threads as well."""
 BALANCED = 1e-3
-"""By how much of its capacity the load of a link may be beyond it where the equations are solved, as a share."""
+"""The share of its capacity by which the load of a link may exceed it where the equations are solved."""
 
 
 def predictable_scenario(number: int) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _of_links(spec: Mapping[str, Any], links: Columns) -> Iterator[str]:
 
 
 def _of_nodes(spec: Mapping[str, Any], flows: Columns, links: Columns) -> Iterator[str]:
-    """What flows without end receive, their links have brought. To the model the others load their links evenly, over the whole run."""
+    """A node's links have brought all bytes that flows without end receive. In the model other flows load their links evenly, over the whole run."""
     nodes = len(spec["nodes"])
     brought = np.bincount(links["dst"], weights=links["bytes"], minlength=nodes)
     lasting = np.where(np.isnan(flows["size_bytes"]), flows["delivered_bytes"], 0)

@@ -9,7 +9,7 @@ from anabranch.cli import DONE, FAILED, status
 from bench.fuzz.broken import broken
 
 LONGEST_LINE = 1000
-"""Characters of a message, which nobody reads if they are more; a scenario may have many problems, in a line each."""
+"""The most characters in a line of a message. A scenario may have many problems, each in a line of its own."""
 OF_THE_WHOLE = (
     "no path of the routing leads",
     "the traffic model has no traffic",
@@ -18,11 +18,11 @@ OF_THE_WHOLE = (
     '= "n1": no such node',
     '= "n3": no such node',
 )
-"""What is wrong with a whole that a valid file is a part of."""
+"""Messages about the whole that a valid file is a part of."""
 
 
 def problems(number: int) -> list[str]:
-    """What is wrong with how the broken file of this number is read."""
+    """The mistakes in the reading of the broken file of this number."""
     original, data = broken(number)
     with tempfile.TemporaryDirectory(prefix="broken-") as folder:
         file, scenario = Path(folder) / original.name, Path(folder) / "on-file.toml"

@@ -13,7 +13,7 @@ from bench.fuzz.invariants import violations
 from bench.fuzz.scenarios import compiled, random_scenario
 
 BOTH_LOOPS_EVERY = 10
-"""Of so many scenarios, one is run by both event loops and on two threads as well."""
+"""One scenario in this number is also run by both event loops and on two threads."""
 
 
 class Samples:
@@ -50,7 +50,7 @@ class Samples:
 
 
 def problems(number: int) -> list[str]:
-    """What is wrong with the scenario of this number; a scenario that is refused by name is not wrong."""
+    """The faults in the scenario's results; a scenario that is refused by name has none."""
     spec = compiled(random_scenario(number))
     if spec is None:
         return []

@@ -1,4 +1,4 @@
-"""What must hold after a kill."""
+"""Conditions that must hold after a kill."""
 
 import json
 import tomllib
@@ -17,7 +17,7 @@ _INTERNAL = (WORKSPACE, ".lock", "finished")
 
 
 def results(place: Path) -> dict[str, str]:
-    """The SHA-256 of each file of the results in a folder (or of the one file), by path; locks, kept runs and what is unfinished are left out."""
+    """The SHA-256 of each file of the results in a folder (or of the one file), by path; without locks, kept runs and unfinished work."""
     if place.is_file():
         return {"": _digest(place)}
     for folder in [place, *place.glob("*/runs/*")]:

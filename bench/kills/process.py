@@ -59,7 +59,7 @@ def run(
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns, in a process of its own."""
+    """Call the function in a process of its own, and return its result."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

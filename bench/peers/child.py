@@ -62,8 +62,8 @@ def measure_child(command: Sequence[str], cpu: int | None = None, *, cwd: Path |
 def _wait(pid: int) -> tuple[int, Any, int]:
     """Wait for a child; return its exit status, its resource usage and its peak resident bytes.
 
-    The peak is read from the live process, because the figure in the resource usage starts from the memory of
-    the parent at the time of the fork and so would report a large parent instead of a small child.
+    The peak is read from the live process. The figure in the resource usage starts from the memory of the parent at the time of the fork,
+    so it would report a large parent instead of a small child.
     """
     peak_rss_bytes = 0
     while True:

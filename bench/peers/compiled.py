@@ -17,7 +17,7 @@ FLAGS = ("-std=c++17", "-O3")
 def compile_program(name: str, source: Path, flags: Sequence[str], libraries: Sequence[str]) -> Path:
     """Compile a program if it is not already there for this source, compiler and libraries; return its path.
 
-    Libraries are paths or -l options; what the latter name is taken to stay the same.
+    Libraries are paths or -l options. A library that an option names is assumed not to change.
     """
     compiler = _compiler()
     command = [compiler, *FLAGS, *flags]

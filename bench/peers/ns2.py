@@ -22,7 +22,7 @@ def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cp
 
 
 def run_flows(work: Work, seconds: float, *, tuned: bool = True, cpu: int | None = None) -> float:
-    """Run NewReno flows over any network; return packet-hops per CPU second, what it takes to build the network left out."""
+    """Run NewReno flows over any network; return packet-hops per CPU second, without the time to build the network."""
     with tempfile.TemporaryDirectory() as folder:
         options = {**work.write(Path(folder)), "seconds": seconds, "tuned": str(tuned).lower()}
         values = _run_script("flows.tcl", options, cpu).values

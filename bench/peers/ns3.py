@@ -46,7 +46,7 @@ def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None
 
 
 def run_flows(work: Work, seconds: float, *, cpu: int | None = None) -> float:
-    """Run NewReno flows over any network; return packet-hops per CPU second, what it takes to build the network left out."""
+    """Run NewReno flows over any network; return packet-hops per CPU second, without the time to build the network."""
     # A sender fills its buffer at once: as much as a flow can use, and in sum no more than fits into the memory.
     buffer = min(16 << 20, max(128 << 10, (2 << 30) // len(work.flows)))
     nodes = 1 + max(max(link[:2]) for link in work.links)

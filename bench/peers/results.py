@@ -1,4 +1,4 @@
-"""What a run of a peer simulator returns."""
+"""Results of a run of a peer simulator."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class PeerRun:
 
     @classmethod
     def of(cls, run: ChildRun) -> "PeerRun":
-        """What a dumbbell program printed, and what it cost."""
+        """Reads the output of a dumbbell program, and its cost."""
         return cls(
             packet_hops=run.values["packet_hops"],
             delivered_packets=tuple(run.values["delivered_packets"]),

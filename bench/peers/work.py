@@ -1,4 +1,4 @@
-"""What a compiled run asks of a network, in the plain lists that the peers' programs read."""
+"""The network, flows and paths of a compiled run, in the plain lists that the peers' programs read."""
 
 import random
 from bisect import bisect_left
@@ -22,7 +22,7 @@ class Work:
 
     @classmethod
     def of(cls, spec: dict[str, Any]) -> "Work":
-        """Of a compiled run whose queues count packets; flows of random size are drawn anew, from the same distribution."""
+        """Takes a compiled run whose queues count packets; flows of random size are drawn anew, from the same distribution."""
         there = {(link["src"], link["dst"]): link for link in spec["links"]}
         both_ways = [(link, there[link["dst"], link["src"]]) for link in spec["links"] if link["src"] < link["dst"]]
         links = [

@@ -56,7 +56,7 @@ BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 @dataclass(frozen=True)
 class Judged:
-    """What one scenario says: a row for each flow, and one for each busy link."""
+    """The results of one scenario: a row for each flow, and one for each busy link."""
 
     flows: pl.DataFrame
     """``scenario``, ``flow``, ``limited_by``, ``predicted``, ``low``, ``high`` and ``runs``, in bit/s."""
@@ -106,7 +106,7 @@ def judge(seed: int) -> Judged | None:
 
 @dataclass(frozen=True)
 class JudgedShort:
-    """What one scenario says of flows of one size."""
+    """The results of one scenario for flows of one size."""
 
     times: pl.DataFrame
     """``meets``, ``share`` (of flows that are faster), ``predicted`` and ``truth``: completion times in s."""
@@ -214,7 +214,7 @@ def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
 
 
 def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
-    """By class, the factors between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
+    """The factors of each class between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
     found = {}
     for name, rows in _flows(judged).group_by("limited_by"):
         runs = rows.explode("runs").filter(pl.col("runs") > 0)
@@ -226,7 +226,7 @@ def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
 
 
 def _short_intervals(judged: Sequence[JudgedShort], former: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The same for flows that end, by what they meet: factors of the ends that the model gives. ``former`` are those that are compiled in."""
+    """The same for flows that end, by what they meet: factors of the ends that the model gives. ``former`` are the compiled factors."""
     flows = _short_flows(judged)
     found = {}
     for meets in SHORT_MEETS:

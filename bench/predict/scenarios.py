@@ -228,12 +228,12 @@ def short_document(seed: int) -> tuple[str, dict[str, Any]]:
 
 
 SHORT_MEETS = ("idle", "losses", "load", "long flows")
-"""What short flows meet."""
+"""The conditions that short flows meet."""
 FAMILIES: tuple[Callable[[random.Random], dict[str, Any]], ...] = (
     _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _managed, _bbr, _loss, _limits, _parking_lot, _network, _sprayed, _others,
     _bbr, _bbr, _bbr, _sprayed, _loss, _others,
 )  # fmt: skip
-"""Who takes turns. Classes that few scenarios have, as flows beside BBR, need more turns for an interval."""
+"""The families that take turns. Classes that few scenarios have, as flows beside BBR, need more turns for an interval."""
 
 KINDS = ("dumbbells and parking lots", "parallel paths", "networks")
 """Kinds of networks."""

@@ -11,7 +11,7 @@ HEAD = "| column | type | unit | meaning | null |\n|---|---|---|---|---|\n"
 
 
 def text() -> str:
-    """The page with the tables of all columns that the core declares; what is written around them stays."""
+    """The page with the tables of all columns that the core declares. The text around them stays."""
     page = PAGE.read_text(encoding="utf-8")
     for name, columns in TABLES.items():
         table = re.compile(rf"(^## {name}\n(?:(?!##|\|).*\n)*)((?:\|.*\n)+)", re.MULTILINE)

@@ -90,7 +90,7 @@ def text() -> str:
 
 
 def _summary(definition: dict[str, Any]) -> list[str]:
-    """What the table is, and the key that chooses it."""
+    """The description of the table, and the key that chooses it."""
     described = " ".join(definition.get("description", "").replace("``", "`").split())
     chosen = _chooser(definition)
     lines = [f"`{chosen[0]} = {_plain(chosen[1])}`", ""] if chosen else []
@@ -163,7 +163,7 @@ def _meaning(value: dict[str, Any]) -> str:
 
 
 def _type(value: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """What can stand at a key, as a reader would say it."""
+    """The values that a key allows, in words for a reader."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return f"[table](#{name.lower()})"
@@ -185,7 +185,7 @@ def _type(value: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 
 def _alternatives(items: list[dict[str, Any]], definitions: dict[str, Any]) -> str:
-    """The kinds, where a name stands for a table with a link to it."""
+    """The kinds; each name of a table links to it."""
     tables = {}
     for part in (each for item in items for each in (item, *item.get("oneOf", []))):
         name = str(part.get("$ref", "")).rpartition("/")[2]

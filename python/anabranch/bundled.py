@@ -1,4 +1,4 @@
-"""What only a wheel has: data of optional packages that the base installation needs too. ``distribution/bundle.py`` puts it there."""
+"""Data of optional packages that the base installation needs too. Only a wheel has it: ``distribution/bundle.py`` puts it there."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The capture files of one run: where the packets of each captured link go while the run goes on."""
+"""The capture files of one run. The packets of each captured link are written to its file while the run goes on."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class CaptureFiles:
     """
 
     def __init__(self, folder: Path, spec: Mapping[str, Any]) -> None:
-        """Of the folder of a run, and the compiled run, which names the links."""
+        """Takes the folder of a run, and the compiled run, which names the links."""
         self._folder = folder / FOLDER
         self._ends = {
             link: tuple(str(spec["nodes"][spec["links"][link][end]]) for end in ("src", "dst"))
@@ -48,7 +48,7 @@ class CaptureFiles:
         self._written.add(link)
 
     def records(self) -> list[dict[str, Any]]:
-        """Which link is in which file, of the files that there are, in the order of links."""
+        """A record for each capture file that exists, in the order of links: the link, its ends and the file's name."""
         records = []
         for link in sorted(self._written):
             source, target = self._ends[link]

@@ -36,13 +36,13 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
         most_is_best: whether the greatest mean is the best, rather than the least.
 
     Returns:
-        A row for each condition and treatment with a known value, conditions in the order of their first row: ``condition``, ``treatment``,
-        ``rank`` (from 1), ``mean`` over the seeds and ``half`` the width of its 95 % confidence interval (Student's t, null with one seed).
-        ``behind`` is by how much the best is better, over the seeds that both have, and ``behind_half`` half the width of that difference's
-        interval. ``decided`` says whether the interval excludes zero. These three are null for the best and without
+        A row for each condition and treatment with a known value. The conditions keep the order of their first row.
+        ``rank`` counts from 1. ``mean`` is over the seeds, and ``half`` is half the width of its 95 % confidence interval (Student's t;
+        null with one seed). ``behind`` is the difference to the best over the seeds that both have. ``behind_half`` is half the width
+        of that difference's interval. ``decided`` says whether the interval excludes zero. These three are null for the best and without
         a common seed, and ``decided`` with a single one.
-        Seeds say nothing of a ``predicted`` value: its ``half`` and ``behind_half`` are null, and it is ``decided`` where the predicted
-        intervals of the two do not overlap, and null where they are not known.
+        A ``predicted`` value does not depend on the seed: its ``half`` and ``behind_half`` are null. ``decided`` then says whether the
+        predicted intervals of the two do not overlap; it is null where they are not known.
     """
     known = values.drop_nulls("value")
     if "predicted" not in known.columns:
@@ -97,7 +97,8 @@ def _are_apart(first: tuple[Any, Any] | None, second: tuple[Any, Any] | None) ->
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float | None]:
     """The mean of ``second - first`` over the seeds that both have, and half the width of its 95 % confidence interval.
 
-    Values are by seed; those that only rounding tells apart are equal. The mean is NaN without a common seed, and the interval is unknown with fewer than two.
+    Values are by seed. Values that differ by rounding only are equal. The mean is NaN without a common seed.
+    The interval is unknown with fewer than two.
     """
     pairs = [(first[seed], second[seed]) for seed in first if seed in second]
     if not pairs:

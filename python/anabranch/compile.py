@@ -140,7 +140,7 @@ class Schedules:
         self._places: dict[int, int] = {}
 
     def index_of(self, schedule: dict[str, Any]) -> int:
-        """Where a schedule stands; the same table is added once."""
+        """The index of a schedule; the same table is added once."""
         if id(schedule) not in self._places:
             self._places[id(schedule)] = len(self.all)
             self.all.append(schedule)
@@ -184,7 +184,7 @@ def _steps(values: dict[int, int]) -> dict[str, Any]:
 
 
 def _action(event: Event, names: Names) -> tuple[Any, list[int]]:
-    """What an event does, and to which links."""
+    """The action of an event in the core's form, and the indexes of its links."""
     if event.impair is not None:
         return {"impair": _loss(event.impair.loss)}, names.links_between(event.impair.link, event.impair.one_way)
     action = "fail" if event.fail else "repair" if event.repair else "reroute"
@@ -301,7 +301,7 @@ def _link_state(settings: LinkState) -> dict[str, Any]:
 
 
 def _direct(links: Sequence[Pair], nodes: dict[str, int]) -> dict[str, Any]:
-    """The routing between neighbours: the explicit path of one link, whatever fails."""
+    """The routing between neighbours: the explicit path of one link. It does not change when links fail."""
     paths = [[nodes[source], nodes[target]] for source, target in links]
     hops = {"kind": "explicit", "paths": paths, "weights": [1.0] * len(paths)}
     return _routing(DIRECT, Routing(), [], nodes) | {"hops": hops}

@@ -41,7 +41,7 @@ def compile_traffic(
 def _applications(
     case: Case, entry: Traffic, draw: str, names: Names, capacities: Sequence[int]
 ) -> Iterator[tuple[Pairs, dict[str, Any]]]:
-    """Pairs that are alike, and what they send."""
+    """Pairs with equal traffic, and their application."""
     if entry.has_rates:
         for source, target, rate in demands_of(entry, case.topology, names, capacities):
             if entry.short is not None:

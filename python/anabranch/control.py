@@ -17,7 +17,7 @@ _LEAST_SSTHRESH = 2
 
 
 class Flow(Protocol):
-    """What is known of a flow when it begins."""
+    """A flow, as its congestion control knows it at the beginning."""
 
     initial_window: int
     """Segments."""

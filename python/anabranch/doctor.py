@@ -1,4 +1,4 @@
-"""What works on this machine, and how to get the rest (``anabranch doctor``)."""
+"""Checks which optional parts work on this machine, and says how to get the others (``anabranch doctor``)."""
 
 import platform
 import shutil
@@ -19,7 +19,7 @@ _PATIENCE_S = 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. Without what is not ``needed``, everything runs but what ``detail`` names."""
+    """The result of one check. If a part that is not ``needed`` is missing, all works except what ``detail`` names."""
 
     name: str
     ok: bool
@@ -145,7 +145,7 @@ def _te(name: str) -> str:
 
 
 _TRIALS = {"figures": _figures, "te": _te, "topologies": _topologies}
-"""Those that are more than imports."""
+"""Checks that do more than import the packages."""
 
 
 def _tshark() -> str | None:

@@ -26,10 +26,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a script.
+    """The result of a script.
 
-    ``passed``, ``failed`` (with rows to compare), ``refused`` (it needs what a simulator has not got) or ``invalid``
-    (not of the language); ``line`` and ``text`` say where and why.
+    The verdict is ``passed``, ``failed`` (with rows to compare), ``refused`` (the simulator lacks something) or ``invalid``
+    (not of the language). ``line`` and ``text`` say where and why.
     """
 
     file: Path
@@ -39,7 +39,7 @@ class Outcome:
     rows: tuple[Row, ...]
 
     def document(self) -> dict[str, Any]:
-        """As it goes into JSON."""
+        """The outcome for JSON."""
         rows = [vars(row) for row in self.rows]
         return {"file": str(self.file), "verdict": self.verdict, "line": self.line, "text": self.text, "rows": rows}
 
@@ -59,7 +59,7 @@ def run(file: Path, stack: str = "linux") -> Outcome:
 
 
 def describe(outcome: Outcome) -> Iterator[str]:
-    """What a user is to see of a script, line by line; of one that failed the segments expected and sent."""
+    """The lines that a user reads about a script. For a failed script they list the segments expected and sent."""
     where = str(outcome.file) if outcome.line is None else f"{outcome.file}:{outcome.line}"
     words = {"passed": "passed", "failed": "FAILED", "refused": "refused, not modelled", "invalid": "INVALID"}
     yield f"{where}: {words[outcome.verdict]}" + (f": {outcome.text}" if outcome.text else "")
@@ -68,7 +68,7 @@ def describe(outcome: Outcome) -> Iterator[str]:
 
 
 def comparison(rows: Sequence[Row]) -> Iterator[str]:
-    """The segments expected and sent as a table; ``!`` marks what does not agree, and ``+`` what nothing asked for."""
+    """The segments expected and sent as a table; ``!`` marks a difference, and ``+`` a segment that no line of the script expects."""
     head = ("", "line", "expected", "at", "sent", "at", "off")
     cells = [head, *(_cells(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]

@@ -43,7 +43,7 @@ class Comparison:
     flows: pl.DataFrame
     links: pl.DataFrame
     inside: tuple[int, int] | None
-    """How many goodputs of single runs are within the intervals that the other engine predicts, of how many; ``None`` without a prediction."""
+    """The number of single runs whose goodput is within the predicted interval, and the number of runs; ``None`` without a prediction."""
 
     @property
     def deviations(self) -> pl.Series:
@@ -234,9 +234,9 @@ def _evidence(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def write(comparison: Comparison, directory: Path) -> list[Path]:
-    """Write ``flows-ENGINE.csv``, ``links-ENGINE.csv`` and ``comparison-ENGINE.svg`` of the second engine; the paths of the files.
+    """Write ``flows-ENGINE.csv``, ``links-ENGINE.csv`` and ``comparison-ENGINE.svg`` of the second engine. Returns the paths of the files.
 
-    Without the packages that draw it, the picture is left out.
+    The picture is left out if the packages that draw it are missing.
 
     Raises:
         anabranch.output_files.FileError: a file cannot be written.

@@ -1,5 +1,6 @@
-"""Requests to terminate: Ctrl-C, and the signal that ``kill`` and ``timeout`` send."""
+"""Requests to terminate: Ctrl-C, the signal that ``kill`` and ``timeout`` send, and a terminal that closes."""
 
+import os
 import signal
 import time
 from contextlib import AbstractContextManager
@@ -8,15 +9,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from threading import Event
 
+REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TOGETHER_S = 1.0
 """Signals within this time after a request are part of it: ``timeout`` sends one to the process and one to its group."""
+_TERMINALS = [stream for stream in (1, 2) if os.isatty(stream)]
+"""Outputs that are a terminal. One that has closed no longer says that it is one."""
 _taken_at = float("-inf")
 
 
-def take() -> None:
-    """Begin a request: the signals that come together with it are no further ones."""
+def take(number: int) -> None:
+    """Begin a request: the signals that come together with it are no further ones.
+
+    Nothing can be written to a terminal that has closed. Its place takes the null device, so that messages do not fail.
+    """
     global _taken_at
     _taken_at = time.monotonic()
+    if number == signal.SIGHUP:
+        null = os.open(os.devnull, os.O_WRONLY)
+        for stream in _TERMINALS:
+            os.dup2(null, stream)
+        os.close(null)
+
+
+def is_without_terminal(number: int) -> bool:
+    """Whether ``nohup`` has asked to go on without a terminal, and the signal says that it closes."""
+    return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 
 def is_repeated() -> bool:
@@ -38,14 +55,15 @@ class Interruptible(AbstractContextManager["Interruptible"]):
         from threading import current_thread, main_thread
 
         if current_thread() is main_thread():  # Python lets no other thread handle signals
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._former[number] = signal.signal(number, self._handle)
+            for number in REQUESTS:
+                if not is_without_terminal(number):
+                    self._former[number] = signal.signal(number, self._handle)
         return self
 
     def _handle(self, number: int, _: object) -> None:
         if not self.came:
             self.came = True
-            take()
+            take(number)
             self._stop.set()
         elif not is_repeated():
             self._restore()

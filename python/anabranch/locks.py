@@ -15,7 +15,7 @@ class Lock(AbstractContextManager["Lock"]):
     """A lock on a file, which names the process and its machine and is removed at the end. The system releases it when a process is killed."""
 
     def __init__(self, path: Path, *, wait: bool = False) -> None:
-        """Of this file; ``wait`` for a process that holds it instead of refusing."""
+        """Prepares a lock on this file. With ``wait`` it waits for a process that holds the file instead of refusing."""
         self._path = path
         self._operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         self._descriptor = -1

@@ -14,7 +14,7 @@ from anabranch import units
 from anabranch.units import QUANTITIES
 
 CLASH = "variant_"
-"""Before the name of a key, in a table that has a column of that name already."""
+"""Prefix of a key's name in a table that has a column of that name already."""
 
 
 def key_table(variants: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -10,16 +10,16 @@ _DECLARED: list[dict[str, Any]] = json.loads(_core.metrics())
 
 NAMES: Sequence[str] = tuple(one["name"] for one in _DECLARED)
 SUMS: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "sum")
-"""Those that add up along a path; paths by them may be disjoint."""
+"""Metrics that add up along a path; paths by them may be disjoint."""
 BOTTLENECKS: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "least")
-"""Those that count the least value of a path's links, which is better the greater it is."""
+"""Metrics that count the least value of a path's links; a greater value is better."""
 BY_THROUGHPUT: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "throughput")
 """Predicted TCP throughput: as the paper searches, and exactly. All others are isotone: Dijkstra's method serves them."""
 MEASURABLE: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["is_measured"])
-"""Those that depend on what is measured of links."""
+"""Metrics that depend on measurements of links."""
 DESCRIPTIONS: Mapping[str, str] = {one["name"]: one["summary"] for one in _DECLARED}
 NEEDS: Mapping[str, Sequence[str]] = {one["name"]: tuple(one["needs"]) for one in _DECLARED}
-"""What each must know of every link."""
+"""The attributes of links that each metric needs."""
 
 
 def metric(text: str) -> list[str]:

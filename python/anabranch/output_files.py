@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARTIAL = ".partial"
-"""Ends the name of a file that is not yet whole."""
+"""The end of the name of a file that is not yet whole."""
 
 
 class FileError(ValueError):
@@ -20,7 +20,7 @@ class FileError(ValueError):
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write beside the file, flush to the disk, rename. What is no regular file (a pipe, a terminal) is written to directly.
+    """Write beside the file, flush to the disk, rename. A special file (a pipe, a terminal) is written to directly.
 
     Processes that write the same file wait for one another; the last one wins.
 

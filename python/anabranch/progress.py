@@ -1,4 +1,4 @@
-"""How far a long piece of work is, on standard error: rate and time left."""
+"""Shows the progress of long work on standard error: rate and time left."""
 
 import sys
 import threading
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 QUIET_S = 1.0
 """Work that ends sooner says nothing."""
 LINE_INTERVAL_S = 10.0
-"""Without a terminal, one line in so many seconds."""
+"""Seconds between two lines where there is no terminal."""
 STATUS_INTERVAL_S = 2.0
-"""The same for work of unknown length."""
+"""Seconds between two lines about work of unknown length."""
 
 
 class Shown(AbstractContextManager["Shown"]):
     """Progress once the work has taken longer than a second: a bar on a terminal, else a line now and then."""
 
     def __init__(self, total: float, enabled: bool = True) -> None:
-        """``total`` is all that is to be done, in any unit."""
+        """``total`` is the amount of work, in any unit."""
         self._all = self._total = total
         self._enabled = enabled
         self._began = time.monotonic()
@@ -32,7 +32,7 @@ class Shown(AbstractContextManager["Shown"]):
         self._task: TaskID | None = None
 
     def show(self, done: float, what: str, rate: str) -> None:
-        """So much is done; ``what`` stands before the bar, ``rate`` behind it."""
+        """Show that ``done`` of the work is done; ``what`` stands before the bar, ``rate`` behind it."""
         elapsed = time.monotonic() - self._began
         if not self._enabled or elapsed < QUIET_S:
             return
@@ -47,7 +47,7 @@ class Shown(AbstractContextManager["Shown"]):
             print(f"{what}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
 
     def skip(self, kept: float) -> None:
-        """So much of the work need not be done, and counts neither as done nor as to be done."""
+        """Leave ``kept`` out of the work: it counts neither as done nor as left."""
         self._total = self._all - kept
 
     def elapsed_s(self) -> float:
@@ -80,7 +80,7 @@ class Steps(Shown):
     """Progress of work that is counted in steps."""
 
     def __init__(self, total: int, what: str) -> None:
-        """So many steps of what."""
+        """``total`` steps; ``what`` names them."""
         super().__init__(total)
         self._what = what
         self._done = 0
@@ -90,7 +90,7 @@ class Steps(Shown):
         return self
 
     def advance(self, steps: int = 1) -> None:
-        """So many more are done."""
+        """Count further steps as done."""
         self._done += steps
         self.show(self._done, self._what, f"{self._done:,} of {self._total:,.0f}")
 
@@ -114,8 +114,7 @@ class Reporter(Shown):
 
 
 class StatusLine(AbstractContextManager["StatusLine"]):
-    """What work of unknown length says of itself once it has taken longer than a second: a line that changes on a terminal,
-    else lines."""
+    """The status of work of unknown length, once it has taken longer than a second: a line that changes on a terminal, else lines."""
 
     def __init__(self) -> None:
         """The clock starts."""

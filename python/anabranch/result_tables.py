@@ -14,7 +14,7 @@ Schema = dict[str, type[pl.DataType]]
 """The types of a table's columns by their names, in their order."""
 
 PATH_SEPARATOR = " > "
-"""Between the nodes of a path in a table."""
+"""The text between the nodes of a path in a table."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ResultColumn:
     """Empty for a plain number."""
     meaning: str
     unknown: str
-    """When it is null; empty if it never is."""
+    """The condition under which the value is null; empty if it never is."""
 
     @property
     def type(self) -> type[pl.DataType]:

@@ -36,7 +36,7 @@ class ResultError(ValueError):
 
 
 def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
-    """SHA-256 over the two tables of one run, whatever its number: names, types, nulls and little-endian values."""
+    """SHA-256 over the two tables of one run, without its number: names, types, nulls and little-endian values."""
     digest = sha256()
     for table in (flows.drop("run"), links.drop("run")):
         # All columns in one query each: an operation on a single series is a query of its own.
@@ -68,7 +68,7 @@ class Result:
     """A directory that lives as long as the result."""
 
     def __init__(self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0) -> None:
-        """Of a run directory, its manifest, and the number of runs that were not run again, because they had been finished before."""
+        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again."""
         self.directory = directory
         self.manifest = manifest
         self.kept_runs = kept_runs
@@ -119,17 +119,17 @@ class Result:
 
     @cached_property
     def routes(self) -> pl.DataFrame:
-        """Of routings that measure links: the first route of each pair in use (at 0 s), and one row for every change.
+        """For routings that measure links: the first route of each pair in use (at 0 s), and one row for every change.
 
         ``path`` has the nodes that packets visit: to the destination, or to the first one that they visit twice. The
-        estimates are those of that time, ``cost`` is in the routing's metric; null for what is not known.
+        estimates are those of that time, ``cost`` is in the routing's metric; an unknown value is null.
         """
         path = self.directory / ROUTES_FILE
         return _read_table(path) if path.is_file() else self._empty("routes")
 
     @property
     def link_state(self) -> pl.DataFrame:
-        """Of routings that measure links: what is known of each after each sample; null for what is not known."""
+        """For routings that measure links: the estimates of each link after each sample; an unknown value is null."""
         return self._series("link_state")
 
     @property
@@ -162,7 +162,7 @@ class Result:
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        """What the scenario may say but its author may not mean: file, line, field, value, message of each."""
+        """Warnings about values that are valid but may be mistakes: file, line, field, value, message of each."""
         return list(self.manifest.get("warnings", []))
 
     @property

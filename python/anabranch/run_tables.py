@@ -1,4 +1,4 @@
-"""What the command line prints of a run: goodput of flows that last, completion times of those that finish."""
+"""The tables that the command line prints of a run: goodput of flows that last, completion times of flows that finish."""
 
 from __future__ import annotations
 

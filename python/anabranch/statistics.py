@@ -13,7 +13,7 @@ SIZE_CLASSES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 LONG_STALL_S = 1.0
 LONG_STALL_ROUND_TRIPS = 10
 LARGE_REASSEMBLY_BYTES = 6 * 2**20
-"""What Linux lets a receive buffer grow to without tuning (the third value of net.ipv4.tcp_rmem)."""
+"""The size to which Linux lets a receive buffer grow without tuning (the third value of net.ipv4.tcp_rmem)."""
 MOST_GROUPS = 9
 """Routings or traffic groups of more values than this make no rows of their own."""
 LEAST_RATE_BPS = 1.0
@@ -59,7 +59,7 @@ def _two_sided(angle: float, degrees: int) -> float:
 def half_width(values: Sequence[float]) -> float | None:
     """Half the width of the 95 % confidence interval of the mean (Student's t), unknown for fewer than two values.
 
-    It is zero for values that only :data:`ROUNDING` tells apart.
+    It is zero for values whose relative difference is at most :data:`ROUNDING`.
     """
     count = len(values)
     if count < 2:
@@ -99,13 +99,14 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
     Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` adds up the flows
     that send to the end of the run: those without a size, and those of a traffic group of which no flow has finished. A
     flow counts with its share of the measured time, if the column ``active_share`` gives it. Without such flows goodput
-    is null, and :func:`completion_times` has what counts instead. ``flow_goodput_bps`` is the mean of these flows, and
+    is null; use :func:`completion_times` instead. ``flow_goodput_bps`` is the mean of these flows, and
     ``jain_index`` is over those of them that are TCP.
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
-    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. It is null for predictions too, of which seeds say
-    nothing; ``low_bps`` and ``high_bps``, columns of predicted runs only, are the ends of the interval of a single flow. Ratios are of the sums over all runs; ``timeouts`` is
-    the mean of a run. ``interrupted`` is how many of the ``runs`` were cut short, if a column says so.
+    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. It is null for predictions too, which do not depend on seeds.
+    ``low_bps`` and ``high_bps``, columns of predicted runs only, are the ends of the interval of a single flow.
+    Ratios are of the sums over all runs; ``timeouts`` is the mean of a run. ``interrupted`` is how many of the ``runs`` were
+    cut short, if a column says so.
     ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
@@ -122,7 +123,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
         pl.col(["low_bps", "high_bps"] if "low_bps" in flows.columns else []).mean(),
         retransmit_ratio=resent / sent,
-        # Of segments on their way when the warm-up ends, only the arrival is counted.
+        # For segments in flight when the warm-up ends, only the arrival is counted.
         spurious_ratio=pl.when(resent > 0).then((known_sum("spurious_retransmits") / resent).clip(upper_bound=1)),
         reordered_ratio=known_sum("reordered_segments") / sent,
     )
@@ -140,7 +141,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
 
 
 def lasting_goodput(by: Sequence[str]) -> pl.Expr:
-    """``goodput_bps`` of the flows of which it says something, as :func:`summary` has it; null for the others."""
+    """``goodput_bps`` of the flows whose goodput :func:`summary` counts; null for the others."""
     finished = pl.col("size_bytes").is_not_null() & pl.col("fct_s").is_not_null()
     return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
 
@@ -151,11 +152,11 @@ def known_sum(name: str) -> pl.Expr:
 
 
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``, with the run's columns.
+    """The results of each group of flows in each run: a row for each run and each combination of the columns ``by``, with the run's columns.
 
-    Which goodput counts depends on the flows of all runs, as in :func:`summary`.
-    ``low_bps`` and ``high_bps`` are the predicted interval of the goodput of a group that has one such flow. Nothing says how wide that of a
-    sum is.
+    The goodput that counts depends on the flows of all runs, as in :func:`summary`.
+    ``low_bps`` and ``high_bps`` are the predicted interval of the goodput of a group that has one such flow. The interval of a sum is
+    not known.
     """
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
     goodput = pl.col("_goodput")
@@ -212,7 +213,7 @@ def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ``flows`` needs ``warm_up_s`` and ``simulated_s`` of its run, as :func:`anabranch.report.run_directory.read` gives
     them. A row for all sizes has ``size_from_bytes`` 0 and no ``size_below_bytes``; :data:`SIZE_CLASSES` are the bounds.
 
-    ``flows`` counts those that started after the warm-up, and ``warm_up_flows`` those before, which do not count further.
+    ``flows`` counts the flows that started after the warm-up, and ``warm_up_flows`` the flows before, which do not count further.
     ``unfinished`` of them had not finished when the run ended. These count with the time that they had had by then, so
     that all figures of their row are lower bounds. Quantiles are over the flows of all runs, interpolated linearly
     (Hyndman and Fan 1996, type 7). Slowdown is the completion time over that in an idle network. ``fct_interval_s`` is
@@ -272,7 +273,7 @@ def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def waits_long(flows: pl.DataFrame) -> bool:
-    """Whether an application waited so long for a repair, or so much waited with it, that tables should say so.
+    """Whether an application waited so long for a repair, or had so much data waiting, that tables should say so.
 
     That is a stall of more than :data:`LONG_STALL_S` or :data:`LONG_STALL_ROUND_TRIPS` smoothed RTTs of its flow, or
     more than :data:`LARGE_REASSEMBLY_BYTES` beyond a hole.

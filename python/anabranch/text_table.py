@@ -11,7 +11,7 @@ class TextTable:
     head: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     text_columns: int = 3
-    """So many columns are aligned to the left, the others as numbers to the right."""
+    """The number of columns aligned to the left; the others are aligned to the right as numbers."""
     notes: Sequence[str] = ()
 
 

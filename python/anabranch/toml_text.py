@@ -57,7 +57,7 @@ class _Statement(NamedTuple):
     """The header of a table, or a key and its value."""
 
     table: Path
-    """In which table a key stands; of a header the table above, which need not have one."""
+    """The table in which a key stands; for a header the table above, which need not have one."""
     path: Path
     line: int
     is_header: bool

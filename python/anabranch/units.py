@@ -47,7 +47,7 @@ _PACKETS = {"packet": Fraction(1), "packets": Fraction(1)}
 _BDP = {"bdp": Fraction(1)}
 _SPEEDS = {"m/s": Fraction(1), "km/s": Fraction(1000)}
 LENGTHS = {"m": Fraction(1), "km": Fraction(1000)}
-"""Units and what they are in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
+"""Units in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
 PERCENT = {"%": Fraction(1, 100)}
 _FREQUENCIES = {"/s": Fraction(1), "/ms": Fraction(1000), "/min": Fraction(1, 60)}
 
@@ -65,7 +65,7 @@ def _remembered(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
     @wraps(parse)
     def of(text: str) -> _Value:
-        # what cannot be a key is refused by the parser
+        # The parser refuses a value that cannot be a key.
         return remembered(text) if isinstance(text, str) else parse(text)
 
     return of
@@ -145,11 +145,11 @@ QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
     (speed, 1, "m/s"),
     (frequency, 1, "a second"),
 )
-"""How to read a text with its unit, how many of what it gives make one of the base unit, and the base unit."""
+"""For each quantity: the parser of a text with its unit, the number of its results that make one base unit, and the base unit."""
 
 
 def meaning(text: str) -> Hashable:
-    """The same for texts that mean the same: a share as a number, a quantity in its base unit, any other text itself."""
+    """A key that is the same for texts of the same meaning: a share as a number, a quantity in its base unit, any other text itself."""
     with suppress(UnitError):
         return percentage(text)
     for parse, scale, base in QUANTITIES:

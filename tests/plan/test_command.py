@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
+from anabranch.compile import compile_run
+from anabranch.plan.files import tolerant_pairs
+from anabranch.robust import Network, RobustError
 from anabranch.scenario import Scenario
+from anabranch.topologies import load
 
 NSFNET = ["plan", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
 
@@ -24,13 +28,26 @@ def test_a_table_and_a_scenario_that_runs(tmp_path: Path, capsys: pytest.Capture
     assert flows["reordered_segments"].sum() == 0
 
 
+def test_links_of_a_csv_may_be_directed(tmp_path: Path) -> None:
+    """The way back of A -> B has another capacity, and the scenario knows it too."""
+    (tmp_path / "both.csv").write_text("source,target,capacity,delay\nA,B,10Mbps,1ms\nB,A,20Mbps,2ms\n")
+    command = ["plan", str(tmp_path / "both.csv"), "--hose", "5Mbps", "--out", str(tmp_path / "plans"), "--directed"]
+    assert status(command) == 0
+    assert json.loads((tmp_path / "plans/plan.json").read_text())["worst_link"] == ["A", "B"]
+    case = Scenario.load(tmp_path / "plans/plan.toml").cases[0]
+    assert [(link["rate"], link["delay"]) for link in compile_run(case, 1)["links"]] == [
+        (10**7, 10**9),
+        (2 * 10**7, 2 * 10**9),
+    ]
+
+
 def test_json_says_path_transport_and_throughput_of_every_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert status([*NSFNET, "--load", "0.9", "--tolerant", "all", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["splits"]) == 182
     assert {split["transport"] for split in document["splits"]} == {"tolerant"}
     assert document["throughput_total_bps"] == pytest.approx(1820e6)
-    # What tolerates reordering splits as robust routing would, to the least load.
+    # Pairs that tolerate reordering split as in robust routing, to the least load.
     assert document["worst_case_load"] == pytest.approx(document["lower_bound"], rel=1e-3)
     assert document["hybrid"]["single_percent"] >= 0
 
@@ -41,6 +58,22 @@ def test_tolerant_pairs_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureF
     splits = json.loads(capsys.readouterr().out)["splits"]
     tolerant = [(split["src"], split["dst"]) for split in splits if split["transport"] == "tolerant"]
     assert tolerant == [("1", "2"), ("2", "1")]
+
+
+def test_tolerant_pairs_may_have_names_with_blanks(tmp_path: Path) -> None:
+    network = Network.of(load("topozoo/Abilene"), 1e9)
+    file = tmp_path / "pairs"
+    file.write_text('Denver "Kansas City"  # the first hop\n')
+    tolerant = tolerant_pairs(str(file), network)
+    denver, kansas_city = (network.names.index(name) for name in ("Denver", "Kansas City"))
+    assert tolerant.nonzero()[0].tolist() == [network.pair(denver, kansas_city)]
+    for line, message in (
+        ("Denver Kansas City", "names with blanks need quotes"),
+        ('Denver "Kansas', "No closing quot"),
+    ):
+        file.write_text(line)
+        with pytest.raises(RobustError, match=message):
+            tolerant_pairs(str(file), network)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class Integers:
 
 @pytest.mark.parametrize("seed", [*range(0, 12), 16, 19, 20, 25, 41, 84])
 def test_the_load_is_lowered_as_far_as_it_goes(seed: int) -> None:
-    """Where nothing need be lost, whatever load is allowed: with a hose alone, pipes, both, a box and matrices."""
+    """If no pair loses throughput, a plan has the least load, not the allowed one: with a hose alone, pipes, both, a box and matrices."""
     network = random_network(seed, nodes=5, extra=2 + seed % 3)
     problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
     least = least_load_of_single_paths(problem)

@@ -45,7 +45,7 @@ def test_renormalised_shares_of_three_ways() -> None:
 
 @pytest.mark.parametrize("rate", [9e6, 9e-3, 9e15])
 def test_protected_three_ways_need_half_of_the_traffic_on_each_way(rate: float) -> None:
-    """After a failure two ways carry 9 Mbit/s: 0.45 of their capacity, whatever was split before."""
+    """After a failure two ways carry 9 Mbit/s: 0.45 of their capacity, for any split before it."""
     network = three_ways()
     problem = robust.Problem(network, from_a_to_z(network, rate), robust.shortest(network, 3))
     found = protect(problem, failures.single_links(network), 1e-6, silent)

@@ -115,7 +115,7 @@ def test_a_falsified_routing_is_found_out() -> None:
 
 
 def test_a_solution_is_whole_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ctrl-C left of a solution was taken for the solution: plans searched on, studies of papers kept it for ever."""
+    """An interrupted solution was taken for a whole one: plans went on with it, and studies of papers kept it for ever."""
 
     def interrupted(best: object, gap: float) -> None:
         raise KeyboardInterrupt

@@ -1,5 +1,6 @@
 """Traffic models and the files they come from."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from anabranch import robust, topologies
 from anabranch.robust import files
 from anabranch.topologies import generate
+from anabranch.topologies.export import to_json
 
 INFINITE = float("inf")
 
@@ -55,6 +57,53 @@ def test_own_demands_are_those_of_topohub() -> None:
     demands = topohub.get("sndlib/germany50")["graph"]["demands"]
     total = sum(value for source, row in demands.items() for target, value in row.items() if source != target)
     assert matrix.sum() == pytest.approx(total * 1e6)
+
+
+def test_demands_of_brain_count_bits() -> None:
+    """SNDlib's file of it says BITSPERSEC, and a backbone with links of 10 Gbit/s does not offer 12 Pbit/s."""
+    network = robust.Network.of(topologies.load("sndlib/brain"), 1e10)
+    assert files.own_demands(network).sum() == pytest.approx(12.3e9, rel=0.01)
+
+
+def test_own_demands_go_by_name(tmp_path: Path) -> None:
+    """A file of the same name may list the nodes in another order, or lack some."""
+    original = topologies.load("sndlib/abilene")
+    network = robust.Network.of(original, 1e9)
+    document = json.loads(to_json(original))
+    document["nodes"].reverse()
+    (tmp_path / "reversed.json").write_text(json.dumps(document))
+    other = robust.Network.of(topologies.load(tmp_path / "reversed.json"), 1e9)
+    assert (files.own_demands(other)[::-1, ::-1] == files.own_demands(network)).all()
+    gone = document["nodes"].pop()["id"]
+    document["edges"] = [edge for edge in document["edges"] if gone not in (edge["source"], edge["target"])]
+    (tmp_path / "fewer.json").write_text(json.dumps(document))
+    fewer = robust.Network.of(topologies.load(tmp_path / "fewer.json"), 1e9)
+    with pytest.raises(robust.RobustError, match=f"the demands of sndlib/abilene: sndlib/abilene has no node {gone}"):
+        files.own_demands(fewer)
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("BITSPERSEC", 1), ("MBITPERSEC", 1e6)])
+def test_sndlib_s_unit_counts(tmp_path: Path, network: robust.Network, unit: str, scale: float) -> None:
+    first, second, third = network.names
+    links = "".join(
+        f"<link id='{one}'><source>{one}</source><target>{other}</target><preInstalledModule><capacity>100"
+        "</capacity></preInstalledModule></link>"
+        for one, other in ((first, second), (second, third))
+    )
+    text = (
+        f"<network><meta><unit>{unit}</unit></meta><networkStructure><nodes>"
+        + "".join(f"<node id='{name}'/>" for name in network.names)
+        + f"</nodes><links>{links}</links></networkStructure><demands><demand id='D'><source>{first}</source>"
+        f"<target>{third}</target><demandValue>3</demandValue></demand></demands></network>"
+    )
+    path = tmp_path / "net.xml"
+    path.write_text(text)
+    assert {link.capacity_bps for link in topologies.load(path).links} == {100 * scale}
+    assert files.pair_rates(str(path), network).sum() == 3 * scale
+    path.write_text(text.replace(unit, "PARSEC"))
+    for read in (topologies.load, lambda source: files.pair_rates(str(source), network)):
+        with pytest.raises(topologies.TopologyError, match="<unit> = 'PARSEC': must be one of BITSPERSEC"):
+            read(path)
 
 
 def test_sndlib_s_demands_are_read(tmp_path: Path) -> None:

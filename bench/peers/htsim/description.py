@@ -12,7 +12,7 @@ from bench.peers.work import loss_ratio
 from .routes import Path, Routes
 
 SECOND = 1_000_000_000_000
-"""In picoseconds, the unit of a compiled run."""
+"""One second in picoseconds, the unit of a compiled run."""
 
 
 @dataclass(frozen=True)

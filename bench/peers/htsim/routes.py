@@ -22,7 +22,7 @@ class Routes:
     """The paths of a routing, whose hash of a flow is replaced by a draw."""
 
     def __init__(self, spec: dict[str, Any], routing: int) -> None:
-        """Of the routing at this index of a compiled run."""
+        """Takes the routing at this index of a compiled run."""
         self.hops = spec["routings"][routing]["hops"]
         self.metric = json.dumps(self.hops["metric"])
         self.per_packet = spec["routings"][routing]["per"]["unit"] == "packet"
@@ -73,13 +73,13 @@ class Routes:
 
     @cached_property
     def _distances(self) -> dict[int, list[float]]:
-        """By destination: the links from each node."""
+        """The cost of the best path from each node, by destination."""
         costs = self._network(reverse=True).trees(self.metric, self.ends)["cost"]
         return {dst: row.tolist() for dst, row in zip(self.ends, costs, strict=True)}
 
     @cached_property
     def _leaving(self) -> list[list[tuple[int, int]]]:
-        """By node: the links from it, and the nodes that they lead to."""
+        """The links from each node, and the nodes to which they lead."""
         leaving: list[list[tuple[int, int]]] = [[] for _ in range(self.nodes)]
         for number, link in enumerate(self.links):
             leaving[link["src"]].append((number, link["dst"]))

@@ -1,4 +1,4 @@
-"""What a guest runs: links, paths, bulk flows; and the text that tells its program so (read by case.c)."""
+"""A run of a guest: links, paths and bulk flows, and the text that describes them to its program (read by case.c)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,9 +37,9 @@ class Flow:
     congestion: str
     """Linux's name of a congestion control that kernel.config has."""
     ahead: Course
-    """Of its data."""
+    """The course of its data."""
     back: Course
-    """Of its ACKs."""
+    """The course of its ACKs."""
     start_s: float = 0.0
     payload_bytes: int | None = None
     """Whole segments, written at once, and the connection is closed behind them; None for a flow that does not end."""
@@ -53,11 +53,11 @@ class Case:
     flows: Sequence[Flow]
     duration_s: float
     warm_up_s: float = 0.0
-    """What arrives before is not counted."""
+    """Data that arrive before are not counted."""
     seed: int = 1
-    """Of the random choice of paths, and of what the kernel draws (BBR: its phase)."""
+    """Seed of the random choice of paths, and of the kernel's draws (BBR: its phase)."""
     mtu: int = 1500
-    """Of a data packet, 52 bytes are headers (20 IP, 20 TCP, 12 timestamps)."""
+    """Bytes of a data packet, of which 52 are headers (20 IP, 20 TCP, 12 timestamps)."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Sysctls of both hosts, by their path below /proc/sys."""
 

@@ -28,7 +28,7 @@ EDITS: Mapping[str, tuple[str, str]] = {
     # The kernel's random numbers (BBR draws its phase) depend on the seed that the guest's program writes, not on the host.
     "arch/um/os-Linux/util.c": (r"return getrandom\(buf, len, flags\);", r"return memset(buf, 0, len) ? len : flags;"),
 }
-"""By file: what is replaced, once, and with what."""
+"""For each file: the text to replace once, and its replacement."""
 
 TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 """Programs that the build needs, and their packages."""

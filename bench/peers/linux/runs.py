@@ -28,7 +28,7 @@ class FlowRun:
     """Data segments, retransmissions included, over the whole run."""
     retransmits: int
     window_limited_s: float
-    """For how long the receive window held the sender back."""
+    """Seconds for which the receive window held the sender back."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LinuxRun:
 
     flows: tuple[FlowRun, ...]
     timeouts: int
-    """Of all flows."""
+    """The timeouts of all flows."""
     drops: tuple[int, ...]
     """Packets that met a full queue, by link."""
     marks: tuple[int, ...]
@@ -47,7 +47,7 @@ class LinuxRun:
 
 
 def run(case: Case) -> LinuxRun:
-    """What a case comes to, from an earlier run of the same guest if there was one: nothing else has an influence on it.
+    """The results of a case, from an earlier run of the same guest if there was one: they depend on nothing else.
 
     Raises PeerMissing without a kernel, PeerError if the guest fails.
     """

@@ -14,7 +14,7 @@ pub enum Step {
     Index(u32),
 }
 
-/// Where an access ends.
+/// The end of an access path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub of: TypeId,

@@ -20,7 +20,7 @@ pub struct StructMember {
     pub bits: u32,
 }
 
-/// What a type is.
+/// The kinds of types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     Void,

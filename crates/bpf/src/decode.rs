@@ -3,7 +3,7 @@
 /// A register that is always zero: operands are `source + immediate`, of which one is zero.
 pub const ZERO: u8 = 15;
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     Add64,
@@ -57,7 +57,7 @@ pub enum Code {
     Store64,
     Atomic32,
     Atomic64,
-    /// To the instruction that the offset names; so do all jumps.
+    /// Jumps to the instruction at the offset, as all jumps do.
     Jump,
     Eq64,
     Gt64,
@@ -124,17 +124,17 @@ impl Raw {
         }
     }
 
-    /// Whether it is the first half of a 64-bit load of a constant.
+    /// Whether the instruction is the first half of a 64-bit load of a constant.
     pub fn is_wide(self) -> bool {
         self.opcode == 0x18
     }
 
-    /// Whether it calls.
+    /// Whether the instruction is a call.
     pub fn is_call(self) -> bool {
         self.opcode == 0x85
     }
 
-    /// Whether its offset is that of a memory access.
+    /// Whether the instruction's offset is that of a memory access.
     pub fn is_access(self) -> bool {
         matches!(self.opcode & 7, 1..=3)
     }
@@ -144,13 +144,14 @@ impl Raw {
         self.is_access().then(|| [4, 2, 1, 8][usize::from(self.opcode >> 3 & 3)])
     }
 
-    /// The same access of another size, if there is one.
+    /// The same access with another size; `None` if there is none.
     pub fn with_access_size(self, size: u32) -> Option<Raw> {
         let code = [4, 2, 1, 8].iter().position(|one| *one == size)? as u8;
         Some(Raw { opcode: self.opcode & !0x18 | code << 3, ..self })
     }
 
-    /// Decodes the instruction at place `index`; `None` if RFC 9669 has none such. Of wide constants the caller adds the second half.
+    /// Decodes the instruction at place `index`; `None` if RFC 9669 has no such instruction. For wide constants, the caller adds the
+    /// second half.
     pub fn decode(self, index: usize) -> Option<Instruction> {
         let Raw { opcode, destination, source, offset, immediate } = self;
         if destination > 10 || source > 10 {

@@ -26,7 +26,8 @@ pub struct Section {
 }
 
 impl Section {
-    /// Whether it has variables of operations. libbpf ignores a question mark, which stands for "not loaded unless asked for".
+    /// Whether the section has variables of operations. libbpf ignores a leading question mark, which means "load only on
+    /// request".
     pub fn is_struct_ops(&self) -> bool {
         self.name.trim_start_matches('?').starts_with(".struct_ops")
     }
@@ -46,7 +47,7 @@ pub struct Symbol {
     /// Index among the sections; none of an external one.
     pub section: Option<usize>,
     pub value: u64,
-    /// Whether it may be missing.
+    /// Whether the symbol may be missing.
     pub is_weak: bool,
 }
 
@@ -65,7 +66,7 @@ impl Object {
     /// Reads an ELF file.
     ///
     /// # Errors
-    /// Says what the file is not, or lacks.
+    /// Names the property that the file does not have.
     pub fn parse(data: &[u8]) -> Result<Object, Error> {
         let file = ElfFile64::<LittleEndian>::parse(data)
             .map_err(|_| Error::new("is no little-endian 64-bit ELF file; compile it with clang --target=bpf"))?;

@@ -1,8 +1,8 @@
-//! Helper functions that know nothing of TCP, by their numbers in Linux's `bpf.h`. All others go to the caller by name.
+//! Helper functions that do not depend on TCP, by their numbers in Linux's `bpf.h`. All other calls go to the caller by name.
 
 use crate::helper_names;
 
-/// What a helper does.
+/// The helper functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Helper {
     MapLookup,

@@ -1,4 +1,4 @@
-//! Where the fields of structures lie, in our memory or in a kernel's.
+//! Positions of the fields of structures, in our memory or in a kernel's.
 
 use crate::Error;
 use crate::access::{Place, Step, find};

@@ -1,8 +1,8 @@
 //! Linux congestion controls in user space: eBPF objects of `struct_ops`, loaded, relocated and interpreted.
 //!
-//! [`Object`] reads the ELF file that clang writes. [`Layout`] says where the fields of Linux's structures lie, in our memory or in a
-//! kernel's. [`Program`] is one set of operations of an object, relocated for a layout. [`Memory`] is what one connection's program
-//! may read and write, and [`Kernel`] what it may ask for. This crate knows nothing of TCP.
+//! [`Object`] reads the ELF file that clang writes. [`Layout`] has the positions of the fields of Linux's structures, in our memory
+//! or in a kernel's. [`Program`] is one set of operations of an object, relocated for a layout. [`Memory`] is the memory that one
+//! connection's program may read and write. [`Kernel`] has the functions that it may call. This crate does not depend on TCP.
 //!
 //! Sources: RFC 9669 (instructions), Linux's `Documentation/bpf/btf.rst` (types, CO-RE) and `llvm_reloc.rst` (relocations).
 #![forbid(unsafe_code)]

@@ -13,9 +13,9 @@ use crate::relocations::{Relocated, resolve};
 use crate::struct_ops::Value;
 use std::collections::BTreeMap;
 
-/// What pointers to maps and functions are, plus an index: no addresses of memory.
+/// Base of pointers to maps, to which an index is added. These pointers are not addresses of memory.
 pub const MAPS: u64 = 1 << 40;
-/// As [`MAPS`].
+/// Base of pointers to functions, as [`MAPS`].
 pub const FUNCTIONS: u64 = 2 << 40;
 
 /// Most bytes of a connection's variables and maps.
@@ -24,11 +24,11 @@ const LARGEST_MEMORY: usize = 1 << 22;
 /// Arguments of an operation at most.
 const MOST_ARGUMENTS: usize = 5;
 
-/// What a program meets.
+/// The environment for which a program is linked.
 pub struct Options<'a> {
     /// Values of constants of the kernel's configuration, such as `CONFIG_HZ`.
     pub configuration: &'a [(&'a str, u64)],
-    /// Whether a field of a structure, by its path, has a meaning. What lies in the layout but has none is missing.
+    /// Whether a field of a structure, by its path, has a meaning. A field that is in the layout but has no meaning is missing.
     pub provides_field: &'a dyn Fn(&str, &str) -> bool,
     /// Whether the caller's [`Kernel`] has a function.
     pub provides_function: &'a dyn Fn(&str) -> bool,
@@ -69,7 +69,7 @@ impl Program {
     /// Links the instance of this index.
     ///
     /// # Errors
-    /// Says what of the object is malformed. What it only lacks here is [missing](Self::missing).
+    /// Names a malformed part of the object. Features that only this crate lacks are [missing](Self::missing) instead.
     pub fn link(object: &Object, instance: usize, layout: &Layout, options: &Options<'_>) -> Result<Program, Error> {
         let instance = object.instances().get(instance).ok_or_else(|| Error::new("defines no such operations"))?;
         let mut linker = Linker::new(object, layout, options)?;
@@ -96,7 +96,7 @@ impl Program {
         self.operations.iter().position(|(one, _)| one == name)
     }
 
-    /// What its operations need and do not get here: fields, functions, maps.
+    /// Features that its operations need and that are not provided: fields, functions, maps.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -125,7 +125,7 @@ impl Program {
     /// Calls an operation.
     ///
     /// # Errors
-    /// Names what the program lacks, or did that it may not.
+    /// Names the missing feature or the forbidden action of the program.
     pub fn call(
         &self,
         operation: usize,
@@ -156,9 +156,9 @@ struct Linker<'a> {
     layout: &'a Layout,
     options: &'a Options<'a>,
     raw: Vec<Raw>,
-    /// Decoded instructions that take the place of raw ones.
+    /// Decoded instructions that replace raw ones.
     patched: BTreeMap<usize, Instruction>,
-    /// What an instruction lacks, or the field that it uses.
+    /// For each instruction, its missing feature, or the field that it uses.
     lacks: BTreeMap<usize, String>,
     uses: BTreeMap<usize, Used>,
     /// First instruction of each code section.
@@ -277,8 +277,8 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
-    /// A field of another size is read and written in its size, as libbpf does it: only if it is a pointer or has no sign, and is
-    /// accessed as a whole.
+    /// Resizes an access to a field whose size differs, as libbpf does. This is possible only for a pointer or an unsigned number, and
+    /// only if it is accessed as a whole.
     fn resize(&mut self, at: usize, field: Field, local_size: u32, is_resizable: bool, name: impl Fn() -> String) {
         let raw = self.raw[at];
         if raw.is_access() && field.size != local_size {
@@ -470,7 +470,7 @@ impl<'a> Linker<'a> {
         })
     }
 
-    /// Where functions begin: the operations, and what calls and pointers to functions name.
+    /// First instructions of functions: the operations, and the targets of calls and of pointers to functions.
     fn entries(&self, code: &[Instruction], operations: &[(String, usize)]) -> Vec<usize> {
         let mut entries: Vec<usize> = operations.iter().map(|(_, at)| *at).collect();
         let pointed = code.iter().filter(|one| one.code == Code::LoadWide && one.immediate & FUNCTIONS != 0);
@@ -486,7 +486,7 @@ fn calls_kernel(immediate: u64) -> Instruction {
     Instruction { code: Code::Kernel, destination: 0, source: ZERO, offset: 0, immediate }
 }
 
-/// The instructions that the functions may come to.
+/// The instructions that the functions may reach.
 fn reached(code: &[Instruction], entries: &[usize]) -> Vec<bool> {
     let mut reached = vec![false; code.len()];
     let mut open = entries.to_vec();

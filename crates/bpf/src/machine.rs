@@ -30,7 +30,7 @@ impl Fault {
     }
 }
 
-/// What a program may ask for.
+/// The kernel functions that a program may call.
 pub trait Kernel {
     /// The time since the machine started, nanoseconds.
     fn time_ns(&mut self) -> u64;
@@ -44,7 +44,7 @@ pub trait Kernel {
     /// Calls a function by its index in [`Program::functions`].
     ///
     /// # Errors
-    /// Says what of the call is not possible.
+    /// The reason why the call is not possible.
     fn call(&mut self, function: usize, arguments: &[u64; 5], memory: &mut Memory) -> Result<u64, String>;
 }
 
@@ -297,7 +297,7 @@ impl<'a> Machine<'a> {
                 if !self.memory.is_writable(first, size) {
                     return Err(outside());
                 }
-                // As Linux does with an address that cannot be read: zeros, and EFAULT.
+                // Like Linux for an address that cannot be read: zeros, and EFAULT.
                 let (copy, result) = match self.memory.bytes(third, size) {
                     Some(bytes) => (bytes.to_vec(), 0),
                     None => (vec![0; size], -14i64),

@@ -1,4 +1,5 @@
-//! Maps: what programs keep besides the socket (Linux, `Documentation/bpf/maps.rst`). Every connection has its own copy.
+//! Maps: the data that programs keep besides the socket (Linux, `Documentation/bpf/maps.rst`). Every connection has its own
+//! copy.
 
 use crate::Error;
 use crate::btf::{Btf, Kind, TypeId};
@@ -14,12 +15,12 @@ const ENTRIES_OF_A_JUMP: usize = 2;
 /// Most bytes of a map.
 const LARGEST: u64 = 1 << 20;
 
-/// How a map finds its values.
+/// The key of a map's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapKind {
-    /// By index.
+    /// An index.
     Array,
-    /// By key.
+    /// A key of bytes.
     Hash,
     /// One value for each socket.
     SocketStorage,
@@ -39,7 +40,7 @@ pub struct Map {
     pub address: u64,
 }
 
-/// What an update wants of the key (Linux, `bpf.h`).
+/// Flags of an update about the key (Linux, `bpf.h`).
 const ONLY_NEW: u64 = 1;
 const ONLY_OLD: u64 = 2;
 
@@ -87,7 +88,7 @@ pub fn declared(btf: &Btf, name: &str, of: TypeId) -> Result<Map, Error> {
 }
 
 impl Map {
-    /// What finding and copying a value costs at most, in jumps.
+    /// Greatest cost of finding and copying a value, in jumps.
     pub fn work(&self, memory: &Memory) -> usize {
         (self.key_size + self.value_size) / BYTES_OF_A_JUMP + self.slots(memory) / ENTRIES_OF_A_JUMP
     }

@@ -1,4 +1,4 @@
-//! What one connection's program may read and write: one arena, whose addresses are offsets.
+//! The memory that one connection's program may read and write: one arena, whose addresses are offsets.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ pub const FIRST_ADDRESS: u64 = 4096;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     bytes: Vec<u8>,
-    /// For every byte 1 if programs may write it, else 0.
+    /// For every byte, 1 if programs may write it, otherwise 0.
     writable: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Memory {
         self.place(address, size).map(|start| &self.bytes[start..start + size])
     }
 
-    /// The bytes at an address, whatever a program may write.
+    /// The bytes at an address, even if programs may not write them.
     pub fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
         self.place(address, size).map(|start| &mut self.bytes[start..start + size])
     }
@@ -87,7 +87,7 @@ impl Memory {
         value.unwrap_or(0)
     }
 
-    /// Writes a number of 1, 2, 4 or 8 bytes, whatever a program may write. Does nothing outside.
+    /// Writes a number of 1, 2, 4 or 8 bytes, even where programs may not write. Does nothing outside of the arena.
     #[inline]
     pub fn write(&mut self, address: u64, size: usize, value: u64) {
         match size {

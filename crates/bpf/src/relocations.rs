@@ -52,7 +52,7 @@ pub fn core_relocations(extension: Bytes<'_>, texts: Bytes<'_>) -> Result<Vec<Co
     Ok(relocations)
 }
 
-/// What a relocated instruction is to have.
+/// The new operand of a relocated instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relocated {
     /// This number.
@@ -62,11 +62,11 @@ pub enum Relocated {
     Field { structure: String, path: String, field: Field, local_size: u32, is_resizable: bool },
     /// Whether the layout's user provides this field.
     Exists { structure: String, path: String },
-    /// Nothing: the layout lacks what it needs.
+    /// None: the layout lacks a feature that the relocation needs.
     Missing(String),
 }
 
-/// The name without the `___flavour` that tells several versions of a structure apart.
+/// The name without the `___flavour` that distinguishes versions of a structure.
 fn essential(name: &str) -> &str {
     name.split_once("___").map_or(name, |(essential, _)| essential)
 }

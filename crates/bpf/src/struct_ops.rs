@@ -25,9 +25,9 @@ pub enum Value {
 /// A member with a value; members that are zero are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the structure.
+    /// Name of the member in the structure.
     pub name: String,
-    /// Its value.
+    /// Value of the member.
     pub value: Value,
 }
 
@@ -38,7 +38,7 @@ pub struct Instance {
     pub variable: String,
     /// The structure's name, such as `tcp_congestion_ops`.
     pub structure: String,
-    /// Its members.
+    /// Members of the instance.
     pub members: Vec<Member>,
 }
 

@@ -29,7 +29,7 @@ pub struct AlgorithmInfo {
     pub name: &'static str,
     /// One line: subject and source.
     pub summary: &'static str,
-    /// Its parameters, in the order of declaration.
+    /// Parameters of the algorithm, in the order of declaration.
     pub parameters: Vec<ParameterInfo>,
 }
 
@@ -134,7 +134,7 @@ macro_rules! algorithm_registry {
         }
 
         impl $spec {
-            /// The parameters, and what follows from them.
+            /// The parameters, as their shared trait.
             fn parameters(&self) -> &dyn $behaviour {
                 match self {
                     $( $spec::$variant(parameters) => parameters, )*
@@ -167,14 +167,14 @@ macro_rules! algorithm_registry {
             /// Refuses a parameter out of its range.
             ///
             /// # Errors
-            /// Names the parameter, its value and what would be right.
+            /// Names the parameter, its value and a correct value.
             pub fn check(&self) -> Result<(), String> {
                 match self {
                     $( $spec::$variant(parameters) => parameters.check(), )*
                 }
             }
 
-            /// What is wrong with a choice in JSON, if anything.
+            /// The problem of a choice in JSON; `None` if it is valid.
             pub fn problem_of(json: &str) -> Option<String> {
                 let choice = serde_json::from_str::<$spec>(json).map_err(|error| error.to_string());
                 choice.and_then(|choice| choice.check()).err()
@@ -217,9 +217,8 @@ macro_rules! choice {
     };
 }
 
-/// Declares an algorithm's `Parameters`: each field with its documentation, type, and, if it has them, its default and range. A function
-/// after `check` refuses what no range can refuse.
-/// `tests::parameters_have_defaults_and_ranges` shows them.
+/// Declares an algorithm's `Parameters`: each field with its documentation, its type, and optionally its default and range. A function
+/// after `check` refuses combinations that ranges cannot refuse. `tests::parameters_have_defaults_and_ranges` shows an example.
 #[macro_export]
 macro_rules! parameters {
     (@default) => { Default::default() };
@@ -272,7 +271,7 @@ macro_rules! parameters {
             /// Refuses a parameter out of its range.
             ///
             /// # Errors
-            /// Names the parameter, its value and what would be right.
+            /// Names the parameter, its value and a correct value.
             pub fn check(&self) -> Result<(), String> {
                 $( $(
                     if let Some(value) = $crate::parameters::ParameterType::number(&self.$field)

@@ -41,7 +41,7 @@ pub struct RunSpec {
     pub events: Vec<EventSpec>,
     /// Links whose packets are captured where they enter the link.
     pub captures: Vec<LinkId>,
-    /// How rates and delays of links change over time. Links refer to these by index.
+    /// Changes of links' rates and delays over time. Links refer to these schedules by index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedules: Vec<ScheduleSpec>,
 }
@@ -70,19 +70,19 @@ pub struct LinkSpec {
     /// Index of the schedule of its delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_schedule: Option<usize>,
-    /// What each packet is delayed by in addition.
+    /// Additional delay of each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterSpec>,
 }
 
 impl LinkSpec {
-    /// Whether its rate or its delay changes over time.
+    /// Whether the link's rate or delay changes over time.
     pub fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some()
     }
 }
 
-/// How a rate or a delay changes over time.
+/// Changes of a rate or a delay over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ScheduleSpec {
@@ -98,7 +98,8 @@ pub enum ScheduleSpec {
         #[serde(default)]
         linear: bool,
     },
-    /// At each of these instants a transmitter may transmit some bytes (mahimahi's traces). What no packet uses is lost.
+    /// At each of these instants, a transmitter may transmit some bytes (mahimahi's traces). Opportunities that no packet uses are
+    /// lost.
     Opportunities {
         /// The instants, picoseconds, ascending.
         at: Vec<u64>,
@@ -113,10 +114,10 @@ impl ScheduleSpec {
     /// The slowest rate: 1 kbit/s.
     pub const LEAST_RATE: u64 = 1000;
 
-    /// Refuses instants that do not ascend, and values that do not belong to them.
+    /// Refuses instants that do not ascend, and a number of values that differs from the number of instants.
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// The problem, as a text.
     pub fn check(&self) -> Result<(), String> {
         match self {
             ScheduleSpec::Steps { at, values, repeat, .. } => {
@@ -142,10 +143,10 @@ impl ScheduleSpec {
         Ok(())
     }
 
-    /// Refuses what is no rate: it changes in steps, and may be 0, but not for ever.
+    /// Refuses schedules that are no rate: a rate changes in steps, and may be 0, but not forever.
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// The problem, as a text.
     pub fn check_rate(&self) -> Result<(), String> {
         let ScheduleSpec::Steps { values, repeat, linear, .. } = self else { return Ok(()) };
         if *linear {
@@ -176,7 +177,7 @@ pub struct QueueSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
-    /// Whole packets.
+    /// This number of packets of any size.
     Packets(u32),
     /// Bytes on the wire.
     Bytes(u64),
@@ -190,7 +191,7 @@ pub struct StackSpec {
     pub name: String,
     /// Determines the congestion window or the rate.
     pub congestion: ControlSpec,
-    /// How a window-based congestion control grows below ssthresh.
+    /// Growth of a window-based congestion control below ssthresh.
     pub slow_start: SlowStartSpec,
     /// Determines which segments are lost, and when.
     pub detection: DetectionSpec,
@@ -198,7 +199,7 @@ pub struct StackSpec {
     pub ack: AckSpec,
     /// Selective acknowledgements, RFC 2018.
     pub sack: bool,
-    /// How the sender detects that a retransmission was spurious, and undoes the reduction.
+    /// Method by which the sender detects that a retransmission was spurious, to undo the reduction.
     pub spurious: SpuriousResponse,
     /// Forward RTO recovery, RFC 5682.
     pub f_rto: bool,
@@ -206,7 +207,7 @@ pub struct StackSpec {
     pub limited_transmit: bool,
     /// Explicit congestion notification, RFC 3168.
     pub ecn: bool,
-    /// How the receiver echoes congestion marks.
+    /// The receiver's echo of congestion marks.
     #[serde(default)]
     pub ecn_echo: EcnEcho,
     /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
@@ -230,7 +231,7 @@ pub struct StackSpec {
     /// The least difference between the timeout and SRTT (G of RFC 6298 (2.3); Linux: 200 ms).
     #[serde(default = "default_rto_granularity")]
     pub rto_granularity: Duration,
-    /// Whose rules the sender follows where Linux and ns-2 differ from the RFCs.
+    /// The rules that the sender follows where Linux and ns-2 differ from the RFCs.
     #[serde(default)]
     pub follows: Follows,
     /// Ticks of the kernel's clock a second, where the sender follows Linux.
@@ -253,7 +254,7 @@ fn default_restart_after_idle() -> bool {
     true
 }
 
-/// Whose rules a sender follows where Linux and ns-2 differ from the RFCs.
+/// The rules that a sender follows where Linux and ns-2 differ from the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Follows {
     /// An ACK grows the window by the segments that it passes (RFC 5681 section 3.1, RFC 3465), if the window was the limit when
@@ -267,7 +268,8 @@ pub enum Follows {
     /// of a connection. A late burst shortens the next wait by up to a half. A flow with a size ends with a FIN.
     #[serde(rename = "linux")]
     Linux,
-    /// As [`Follows::Rfc`], but an ACK grows the window by one segment, however many it passes (RFC 2581 section 3.1).
+    /// Like [`Follows::Rfc`], but an ACK grows the window by one segment for any number of segments that it passes (RFC 2581 section
+    /// 3.1).
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -284,7 +286,7 @@ impl StackSpec {
     }
 }
 
-/// How a receiver echoes congestion marks.
+/// The echo of congestion marks by a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnEcho {
@@ -295,7 +297,7 @@ pub enum EcnEcho {
     Exact,
 }
 
-/// How a sender detects that a retransmission was spurious.
+/// The method by which a sender detects that a retransmission was spurious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpuriousResponse {
@@ -315,7 +317,7 @@ pub struct RoutingSpec {
     pub name: String,
     /// The next hops, hop by hop, or the paths, chosen at the ingress.
     pub hops: HopsSpec,
-    /// How one of several next hops or paths is chosen.
+    /// The choice among several next hops or paths.
     pub select: Selector,
     /// The unit of traffic of one choice.
     pub per: Granularity,
@@ -323,7 +325,7 @@ pub struct RoutingSpec {
     pub hash: Vec<HashField>,
     /// The routing that the reverse direction (ACKs) takes, this one if absent.
     pub acks: Option<usize>,
-    /// Routes are computed anew this long after a link fails or comes up again; never if absent.
+    /// Delay after which routes are recomputed when a link fails or comes up again; never if absent.
     pub reconverge: Option<Duration>,
     /// If present, routes follow measurements of the links instead of their configured values.
     #[serde(default)]
@@ -380,7 +382,7 @@ pub enum HopsSpec {
     NearEqual {
         /// Cost of a path: an additive metric, or `tcpbp-exact`.
         metric: MetricSpec,
-        /// By how much a path may cost more than the best, as a share of the best cost.
+        /// Greatest excess of a path's cost over the best cost, as a share of the best cost.
         threshold: f64,
         /// The greatest number of paths.
         paths: u32,
@@ -394,7 +396,7 @@ pub enum HopsSpec {
     },
 }
 
-/// What disjoint paths must not share.
+/// The elements that disjoint paths must not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disjointness {
@@ -433,7 +435,7 @@ pub enum ThroughputMetric {
     TcpbpExact,
 }
 
-/// How one of several next hops or paths is chosen.
+/// The choice among several next hops or paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selector {
@@ -515,7 +517,7 @@ pub enum SenderProgram {
 }
 
 impl TrafficSpec {
-    /// Whether receivers send packets: ACKs of TCP, or what iperf3 answers.
+    /// Whether receivers send packets: ACKs of TCP, or the answers of iperf3.
     pub fn has_reverse_packets(&self) -> bool {
         matches!(self.transport, TransportSpec::Tcp { .. }) || self.sender == SenderProgram::Iperf3
     }
@@ -537,7 +539,7 @@ impl RunSpec {
         group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst))
     }
 
-    /// The same for packets of its receivers; none for UDP of the engine's own.
+    /// The same routes for the packets of its receivers; none for the engine's own UDP.
     pub fn ack_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
         let routing = self.routings[group.routing].acks.unwrap_or(group.routing);
         let answered = group.has_reverse_packets();
@@ -663,7 +665,7 @@ pub enum LinkAction {
     Fail,
     /// The links come up again, empty.
     Repair,
-    /// All routings compute their routes anew on the links that are up.
+    /// All routings recompute their routes on the links that are up.
     Reroute,
     /// Replaces the loss model of the links.
     Impair(Option<LossSpec>),

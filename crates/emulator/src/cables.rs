@@ -1,6 +1,6 @@
-//! Cables between the ports of switches: each direction is a link of its own, with its rate, delay, losses and queue.
+//! Cables between the ports of switches: each direction is a separate link, with its rate, delay, losses and queue.
 //!
-//! Frames are opaque. The run has one flow of datagrams for each directed link, from its start to its end, and no other. The port at which frames
+//! Frames are opaque. The run has one flow of datagrams per directed link, from its start to its end, and no other flow. The port at which frames
 //! enter the link has the flow's number.
 
 use crate::network::{Network, Output};
@@ -23,7 +23,7 @@ pub struct Cables {
     network: EmulatedNetwork<Frame>,
     /// At the other end of each port's cable.
     other_ends: Vec<u32>,
-    /// Frames so far, by port.
+    /// Number of frames so far, by port.
     numbers: Vec<u32>,
 }
 
@@ -38,10 +38,10 @@ impl<O: Output> Taker<Frame> for Leaving<'_, O> {
 }
 
 impl Cables {
-    /// Of a run whose flows are its directed links.
+    /// Cables of a run whose flows are its directed links.
     ///
     /// # Errors
-    /// As for the packet engine. Names a flow whose port has no other end.
+    /// The errors of the packet engine. Names a flow whose port has no other end.
     pub fn new(spec: RunSpec) -> Result<Cables, String> {
         let network = EmulatedNetwork::new(spec).map_err(|error: BuildError| error.to_string())?;
         let ends: Vec<(NodeId, NodeId)> =

@@ -1,7 +1,7 @@
 //! Moves packets between devices in real time.
 //!
-//! A packet enters the network when it is read, and is written when it is due. The network computes with due times, so that a late
-//! packet does not delay its next hop: only the reading and the writing of packets can be late.
+//! A packet enters the network when it is read, and is written when it is due. The network computes with due times, so a late packet does not delay its
+//! next hop. Only the reading and the writing of packets can be late.
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LARGEST_PACKET: usize = 65_535;
 /// Packets read from a device before others, and packets that are due, have their turn.
 const READS_AT_ONCE: usize = 32;
-/// How often others learn what has happened.
+/// Interval between two reports to other threads.
 const REPORT_INTERVAL: Duration = Duration(100_000_000_000);
 
 /// A device of Linux.
@@ -49,11 +49,11 @@ impl Output for Devices<'_> {
     }
 }
 
-/// What is left of a run.
+/// The results of a run.
 pub struct Driven<N> {
     /// The network at the end.
     pub network: N,
-    /// Of all packets that were written.
+    /// Lateness of all packets that were written.
     pub lateness: Lateness,
     /// Packets that a device did not take.
     pub refused: u64,
@@ -71,7 +71,7 @@ pub fn drive<N: Network>(
     stop: &AtomicBool,
     mut look: impl FnMut(&mut N),
 ) -> nix::Result<Driven<N>> {
-    // Of 50 us, by which Linux may delay a timer. A kernel that refuses this wakes the thread later, which the lateness shows.
+    // Removes the slack of 50 us by which Linux may delay a timer. A kernel that refuses this call wakes the thread later, which the lateness shows.
     let _ = prctl::set_timerslack(1);
     let watched = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     for (index, device) in (0..).zip(devices) {
@@ -106,8 +106,8 @@ pub fn drive<N: Network>(
     Ok(Driven { network, lateness, refused })
 }
 
-/// Waits until a device has a packet, or for so long. The thread never waits awake: Linux takes the processor from a SCHED_FIFO thread that does not sleep,
-/// for 50 ms in a second.
+/// Waits until a device has a packet, at most for `longest`. The thread always sleeps: Linux takes the processor from a SCHED_FIFO thread that does not
+/// sleep, for 50 ms in every second.
 fn wait(watched: &Epoll, longest: std::time::Duration) {
     if longest.is_zero() {
         return;

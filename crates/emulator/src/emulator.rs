@@ -1,4 +1,4 @@
-//! Packets of Linux through the network, in whatever time the caller has.
+//! Sends packets of Linux through the network, at times that the caller sets.
 
 use crate::flow_table::FlowTable;
 use crate::network::{Network, Output};
@@ -11,7 +11,7 @@ use anabranch_core::spec::{LinkId, NodeId, RunSpec};
 use anabranch_core::units::Time;
 use std::collections::BTreeMap;
 
-/// What has happened since the last report.
+/// Events since the last report.
 pub struct Report {
     /// The time reached.
     pub now: Time,
@@ -80,7 +80,7 @@ impl Emulator {
         self.foreign
     }
 
-    /// What has happened since the last call.
+    /// Reports the events since the last call.
     pub fn report(&mut self) -> Report {
         let captures = self.captures.iter_mut();
         Report {
@@ -95,7 +95,8 @@ impl Emulator {
 
 /// The device of a host has the number of its node.
 impl Network for Emulator {
-    /// Packets other than IPv4 between the ends of a traffic group are counted as foreign, and dropped.
+    /// Sends a packet of a device. Packets other than IPv4 between the ends of a traffic group are counted as
+    /// foreign, and dropped.
     fn send(&mut self, now: Time, _device: NodeId, packet: &[u8], output: &mut impl Output) {
         self.advance(now, output);
         let sent = packets::read(packet).and_then(|header| self.flows.look_up(&mut self.network, &header));

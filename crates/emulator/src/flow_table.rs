@@ -9,12 +9,12 @@ use std::net::Ipv4Addr;
 /// The port of flow 0's iperf3 server; that of flow n is n higher. A server has one client.
 const FIRST_IPERF3_PORT: u16 = 5201;
 
-/// The flows of a run by the addresses and ports of their packets. A flow of iperf3 has two connections, data and control, to a server of its own. Other
-/// flows between the ends of a traffic group are added when their first packet comes: they take the group's routes.
+/// The flows of a run by the addresses and ports of their packets. A flow of iperf3 has two connections, data and control, to its own server. Other
+/// flows between the ends of a traffic group are added when their first packet arrives. They use the group's routes.
 pub struct FlowTable {
     /// Flow, and whether its receiver sends.
     by_tuple: HashMap<FiveTuple, (u32, bool)>,
-    /// Packets so far, by flow and direction.
+    /// Number of packets so far, by flow and direction.
     numbers: Vec<[u32; 2]>,
     /// Flows of iperf3 by the address of their server.
     servers: HashMap<(Ipv4Addr, u16), u32>,

@@ -1,4 +1,4 @@
-//! How late packets leave the emulator, against the times at which the packet engine would have delivered them.
+//! Lateness of packets that leave the emulator, relative to the times at which the packet engine would have delivered them.
 
 use anabranch_core::units::Duration;
 
@@ -16,7 +16,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// A packet left the emulator so long after it was due.
+    /// Records that a packet left the emulator this long after it was due.
     pub fn record(&mut self, late: Duration) {
         let microseconds =
             usize::try_from(late.0 / PICOSECONDS_PER_MICROSECOND).map_or(CEILING, |late| late.min(CEILING));

@@ -11,32 +11,32 @@ const SHORTEST_HEADER: usize = 20;
 /// The ECN field of a packet that has experienced congestion (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
 
-/// What identifies a flow in one direction.
+/// The identity of a flow in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FiveTuple {
-    /// Where the packet comes from.
+    /// Source of the packet.
     pub source: (Ipv4Addr, u16),
-    /// Where it goes.
+    /// Destination of the packet.
     pub destination: (Ipv4Addr, u16),
     /// TCP, UDP or another.
     pub protocol: u8,
 }
 
 impl FiveTuple {
-    /// That of the other direction.
+    /// The identity of the other direction.
     pub fn reversed(self) -> FiveTuple {
         FiveTuple { source: self.destination, destination: self.source, ..self }
     }
 }
 
-/// What the network must know of a packet.
+/// The properties of a packet that the network needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Addresses, ports and protocol. Ports are 0 if the protocol has none.
     pub tuple: FiveTuple,
     /// Bytes of the packet.
     pub size: u16,
-    /// Whether its ECN field allows marks.
+    /// Whether the packet's ECN field allows marks.
     pub ecn_capable: bool,
 }
 

@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// From the call until time zero, so that both threads wait for it.
+/// Time from the call until time zero, so that both threads are ready for it.
 const LEAD: Duration = Duration::from_millis(50);
 
 /// The device and the namespace of a host.
 pub struct Host {
-    /// Its node.
+    /// Node of the host.
     pub node: NodeId,
     /// A TUN device in the namespace, without packet information, which does not block.
     pub device: OwnedFd,
@@ -29,12 +29,12 @@ pub struct Host {
     pub namespace: OwnedFd,
 }
 
-/// A run that goes on.
+/// A run in progress.
 pub struct Run {
     clock: Clock,
     end: Time,
     stop: Arc<AtomicBool>,
-    /// Of the thread that moves packets, and of the one that has the traffic.
+    /// The thread that moves packets, and the thread that runs the traffic.
     threads: [Pid; 2],
     packets: JoinHandle<nix::Result<Driven<Emulator>>>,
     traffic: JoinHandle<Vec<FlowRecord>>,
@@ -48,15 +48,15 @@ pub struct Ended {
     pub now: Time,
     /// The network, its links and its lateness.
     pub driven: Driven<Emulator>,
-    /// By flow.
+    /// Records by flow.
     pub flows: Vec<FlowRecord>,
 }
 
 impl Run {
-    /// Begins a run of these hosts, which must be all that send or receive, with the options of each stack.
+    /// Begins a run of these hosts, with the options of each stack. The hosts must be all that send or receive.
     ///
     /// # Errors
-    /// What the packet engine or Linux refuses.
+    /// The error of the packet engine or of Linux.
     pub fn begin(spec: RunSpec, hosts: Vec<Host>, stacks: Vec<StackOptions>) -> Result<Run, String> {
         let end = Time::ZERO + spec.duration;
         let emulator = Emulator::new(spec).map_err(|error| error.to_string())?;
@@ -91,7 +91,7 @@ impl Run {
             std::thread::spawn(move || {
                 let _ = tell_thread.send(gettid());
                 drive(emulator, &devices, &clock, end, &stop, |emulator| {
-                    // Nobody takes it if the run is being stopped.
+                    // The receiver is gone if the run is being stopped.
                     let _ = reporter.send(emulator.report());
                 })
             })
@@ -116,7 +116,7 @@ impl Run {
         self.packets.is_finished() && self.traffic.is_finished()
     }
 
-    /// What has happened in the network since the last call.
+    /// Reports of the network's events since the last call.
     pub fn take_reports(&self) -> Vec<Report> {
         drained(&self.reports)
     }
@@ -126,7 +126,8 @@ impl Run {
         drained(&self.samples)
     }
 
-    /// Ends the run, now if it has not ended. Reports and samples that nobody has taken are in the second value.
+    /// Ends the run, at once if it is in progress. The second value has the reports and samples that were not fetched
+    /// before.
     ///
     /// # Errors
     /// If a thread has failed.
@@ -140,7 +141,7 @@ impl Run {
     }
 }
 
-/// What a thread has sent since the last call.
+/// Messages that a thread has sent since the last call.
 fn drained<T>(sent: &Mutex<Receiver<T>>) -> Vec<T> {
     sent.lock().map_or(Vec::new(), |sent| sent.try_iter().collect())
 }

@@ -11,7 +11,7 @@ const KNOWN: usize = 248;
 /// A window that has not been reduced yet (TCP_INFINITE_SSTHRESH of Linux).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// What Linux reports of a connection.
+/// Linux's report about a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TcpInfo {
     /// Congestion window, segments.

@@ -1,8 +1,9 @@
-//! One compiled run, to measure and to compare: `cargo run --release --package anabranch-engine RUN.json [epochs|oracle|THREADS] [HOPS]`.
+//! Runs one compiled run, to measure and to compare: `cargo run --release --package anabranch-engine RUN.json [epochs|oracle|THREADS]
+//! [HOPS]`.
 //!
-//! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
-//! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident
-//! memory, and a fingerprint of its results.
+//! `RUN.json` is the output of `anabranch.compile` for a scenario. The run ends after its duration, or after `HOPS` packet-hops. Prints
+//! one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident memory, and a fingerprint
+//! of its results.
 
 use anabranch_core::packet::output::table::Table;
 use anabranch_core::packet::{Engine, EventLoop, Oracle, Partitions, Simulation};
@@ -40,7 +41,7 @@ trait Run {
     fn events(&self) -> u64;
     fn simulated_seconds(&self) -> f64;
     fn tables(&self) -> [Table; 2];
-    /// Throws away what it records.
+    /// Discards its records.
     fn empty(&mut self, captures: &[LinkId]);
 }
 
@@ -77,7 +78,7 @@ macro_rules! run {
 run!(Engine<L>, L: EventLoop);
 run!(Partitions);
 
-/// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
+/// Runs to the end. At the start of the build, the thread had used `began` CPU seconds, and `resident` bytes were resident.
 fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64, resident: u64) -> Value {
     let (built, clock) = (cpu_seconds(), Instant::now());
     move_packets(&mut simulation, hops, captures);
@@ -99,7 +100,7 @@ fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64
     })
 }
 
-/// The engine alone, emptied now and then of what it records; by this name callgrind finds what to count.
+/// Runs the engine alone, and discards its records from time to time. callgrind finds the code to count by this name.
 #[inline(never)]
 fn move_packets<R: Run>(simulation: &mut R, hops: u64, captures: &[LinkId]) {
     while simulation.packet_hops() < hops && simulation.advance((hops - simulation.packet_hops()).min(200_000)) {
@@ -117,13 +118,13 @@ fn fingerprint(tables: &[Table]) -> u64 {
     hasher.finish()
 }
 
-/// CPU time of this thread so far, as Linux tells it; nought elsewhere.
+/// CPU time of this thread so far, as Linux reports it; 0 on other systems.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|value| value.parse::<f64>().ok()).map_or(0.0, |value| value * 1e-9)
 }
 
-/// A size of this process, bytes, as Linux tells it; nought elsewhere.
+/// A size of this process, bytes, as Linux reports it; 0 on other systems.
 fn status(key: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(key));

@@ -24,7 +24,7 @@ pub struct Cables {
 
 #[pymethods]
 impl Cables {
-    /// Of a compiled run, and the TAP device at each flow's port.
+    /// The cables of a compiled run, with the TAP device at each flow's port.
     #[new]
     fn new(spec: &str, devices: Vec<i32>) -> PyResult<Cables> {
         let spec = read_spec(spec).map_err(PyValueError::new_err)?;

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// What a class is made with.
+/// The arguments with which a class is created.
 #[pyclass(frozen, get_all)]
 struct Flow {
     initial_window: u32,
@@ -123,9 +123,9 @@ impl ControlFactory for PythonFactory {
 
 /// The control of one flow.
 struct PythonControl {
-    /// None after a fault.
+    /// The control's object; `None` after a fault.
     object: Option<Py<PyAny>>,
-    /// Of the last event that had a time.
+    /// Time of the last event that had a time.
     now: Time,
     fault: FirstFault,
     wire_bits: f64,
@@ -136,7 +136,7 @@ struct PythonControl {
 }
 
 impl PythonControl {
-    /// Calls a method, and reads what it has decided.
+    /// Calls a method, and reads the control's decision.
     fn call(&mut self, now: Time, method: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) {
         let Some(object) = self.object.take() else { return };
         self.now = now;

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A look at whether the run has ended.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// A run that goes on, or has ended; and what nobody has taken yet.
+/// A run that is in progress or has ended, with the results that Python has not fetched yet.
 #[pyclass]
 pub struct KernelRun {
     run: Option<Run>,
@@ -46,8 +46,8 @@ pub fn copy_of(descriptor: i32) -> PyResult<OwnedFd> {
 
 #[pymethods]
 impl KernelRun {
-    /// Of a compiled run, (node, TUN device, network namespace) of each host, and (congestion control, TCP_MAXSEG, payload of a segment, paced) of
-    /// each stack.
+    /// The run of a compiled spec. Each host is (node, TUN device, network namespace). Each stack is (congestion control, TCP_MAXSEG, payload of a
+    /// segment, paced).
     #[new]
     fn new(
         py: Python<'_>,
@@ -87,7 +87,7 @@ impl KernelRun {
         self.run.as_ref().map_or(Vec::new(), |run| run.threads().map(|thread| thread.as_raw()).to_vec())
     }
 
-    /// Waits so many seconds; `False` once the run has ended.
+    /// Waits this number of seconds; `False` once the run has ended.
     fn advance(&mut self, py: Python<'_>, seconds: f64) -> bool {
         let Some(run) = &mut self.run else { return false };
         let (goes_on, reports, samples) = py.detach(|| {
@@ -102,7 +102,7 @@ impl KernelRun {
         goes_on
     }
 
-    /// Ends the run, now if it goes on.
+    /// Ends the run, at once if it is in progress.
     fn end(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(run) = self.run.take() else { return Ok(()) };
         let (ended, reports, samples) = py.detach(|| run.end()).map_err(PyValueError::new_err)?;
@@ -122,7 +122,7 @@ impl KernelRun {
         self.packet_hops
     }
 
-    /// What Linux has measured of the flows, by column; of an ended run.
+    /// Linux's measurements of the flows, by column, for an ended run.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, flow_table(&self.ended()?.flows))
     }
@@ -201,7 +201,7 @@ impl KernelRun {
     }
 }
 
-/// Seconds; NaN for what is unknown.
+/// Seconds; NaN for an unknown duration.
 fn seconds(duration: Option<Duration>) -> f64 {
     duration.map_or(f64::NAN, |duration| duration.as_secs_f64())
 }

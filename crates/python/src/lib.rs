@@ -42,7 +42,7 @@ fn algorithms() -> String {
     .to_string()
 }
 
-/// What is wrong with an algorithm of this kind and its parameters, if anything.
+/// The problem of an algorithm of this kind with its parameters; `None` if it is valid.
 #[pyfunction]
 fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
     Ok(match kind {
@@ -57,7 +57,7 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
     })
 }
 
-/// What an eBPF object has, and what its programs need, as a JSON text.
+/// Contents of an eBPF object and requirements of its programs, as a JSON text.
 #[pyfunction]
 fn describe_program(object: &[u8]) -> PyResult<String> {
     anabranch_core::tcp::congestion::program::describe(object)
@@ -112,7 +112,7 @@ fn disagreement(py: Python<'_>, spec: &str) -> PyResult<Option<String>> {
     py.detach(|| packet::disagreement(&spec).map_err(|error| error.to_string())).map_err(PyValueError::new_err)
 }
 
-/// What of a run may not be expected, as a JSON text.
+/// Unexpected properties of a run, as a JSON text.
 #[pyfunction]
 fn review(py: Python<'_>, spec: &str) -> PyResult<String> {
     let found = py

@@ -2,7 +2,7 @@
 
 use anabranch_core::routing::routes::{self, PairRoutes, PathCost};
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{self, Graph, Link, MOST_LABELS, describe_metrics, pareto_sets, path_sets};
+use anabranch_core::routing::{self, Graph, Link, MOST_LABELS, RoutingError, describe_metrics, pareto_sets, path_sets};
 use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -43,7 +43,7 @@ pub fn metrics() -> String {
     serde_json::json!(describe_metrics()).to_string()
 }
 
-/// What OSPF counts a link of this rate by default; nothing for no rate.
+/// OSPF's default cost of a link with this rate; `None` for a rate of zero.
 #[pyfunction]
 pub fn ospf_cost(capacity_bps: u64) -> Option<u64> {
     routing::ospf_cost(capacity_bps)
@@ -179,7 +179,11 @@ impl Network {
         most_labels: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let pairs = pairs(&sources, &destinations);
-        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(refuse)?;
+        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(|problem| match problem {
+            // Only the caller knows the names of these nodes.
+            RoutingError::TooManyLabels { src, dst, .. } => PyValueError::new_err((problem.to_string(), src, dst)),
+            _ => refuse(problem),
+        })?;
         columns(py, found)
     }
 }

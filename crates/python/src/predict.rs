@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArrayDyn, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What every model takes, the models, and response functions by name, as a JSON text.
+/// The common arguments of all models, the models, and response functions by name, as a JSON text.
 #[pyfunction]
 pub fn prediction_models() -> String {
     let laws = [

@@ -71,7 +71,7 @@ impl Drop for Predictor {
     }
 }
 
-/// The prediction of a run, and the run, which does not begin: it knows what its flows and links are to be.
+/// The prediction of a run, and the planned run, which does not start but knows its flows and links.
 #[pyclass]
 pub struct Prediction {
     predicted: Predicted,
@@ -91,7 +91,7 @@ impl Prediction {
         columns(py, self.planned.link_table())
     }
 
-    /// By flow, by the names of the table of flows.
+    /// Results by flow, with the column names of the table of flows.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let number =
             |value: fn(&FlowPrediction) -> f64| PyArray1::from_iter(py, self.predicted.flows.iter().map(value));
@@ -113,7 +113,7 @@ impl Prediction {
         Ok(columns)
     }
 
-    /// By link: what it carries in bit/s and packets/s, its utilisation, mean wait in seconds, drops and losses a second.
+    /// Results by link: carried bit/s and packets/s, utilisation, mean wait in seconds, drops and losses a second.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let number =
             |value: fn(&LinkPrediction) -> f64| PyArray1::from_iter(py, self.predicted.links.iter().map(value));

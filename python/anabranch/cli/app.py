@@ -9,7 +9,7 @@ from anabranch.cli.overview import COMMANDS, INSTALL_COMPLETION, PURPOSE
 
 
 def app(arguments: list[str]) -> App:
-    """The command line for these arguments. It has all commands, or only the one that the arguments begin with: to import all takes longer."""
+    """The command line for these arguments. It has only the command that the arguments begin with, since importing all takes longer; otherwise all commands."""
     line = App(
         name="anabranch",
         help=PURPOSE,

@@ -30,7 +30,7 @@ LEAST_RUNS = 5
 @Parameter(name="*", group=COMPARISON)
 @dataclass(frozen=True)
 class Compared:
-    """Which engines, and how close they must be."""
+    """The engines to compare, and how close their results must be."""
 
     engines: Annotated[str, Parameter(help="Engines; the others are compared with the first.")] = "packet,kernel"
     within: Annotated[
@@ -60,7 +60,7 @@ class Compared:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the results go."""
+    """The outputs of the results."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Directory (default runs/NAME-engines).")] = None
     json: Json = False
@@ -108,7 +108,7 @@ def compare(
 
 
 def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":
-    """The scenario's seeds, or more of them where they are too few to tell how far runs differ."""
+    """The scenario's seeds, or more if they are too few to measure how much runs differ."""
     return seeds if len(seeds) >= LEAST_RUNS else range(seeds[0], seeds[0] + LEAST_RUNS)
 
 

@@ -28,7 +28,7 @@ MaxLateness = Annotated[
 def simulations(
     engines: Sequence[EngineName], max_lateness: str | None = None
 ) -> "dict[EngineName, Callable[[str], Simulation] | None]":
-    """How each engine makes a run, if an option says so; without privileges, the kernel engine starts this program again with them.
+    """Each engine's function that makes a run, if an option needs one. Without privileges, the kernel engine starts this program again with them.
 
     Raises:
         UsageError: the lateness is no duration, or no engine has one.

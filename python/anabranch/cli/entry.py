@@ -1,4 +1,4 @@
-"""Runs the command line and turns what comes of it into an exit status."""
+"""Runs the command line and turns its result into an exit status."""
 
 import atexit
 import os
@@ -22,7 +22,7 @@ def main() -> None:
     """
     import signal
 
-    from anabranch.interrupts import is_repeated, take
+    from anabranch.interrupts import REQUESTS, is_repeated, is_without_terminal, take
 
     interrupted = False
 
@@ -33,12 +33,13 @@ def main() -> None:
         if interrupted:
             os._exit(INTERRUPTED)
         interrupted = True
-        take()
+        take(number)
         raise KeyboardInterrupt
 
     _prepare_streams()
-    signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in REQUESTS:
+        if not is_without_terminal(number):
+            signal.signal(number, interrupt)
     try:
         code = status()
     except Exception:
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Let no message fail: a closed stream takes all of them, and characters that its encoding lacks become escapes."""
+    """Prepare the streams so that no message fails: a closed stream discards messages, and characters that its encoding lacks become escapes."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -95,7 +96,19 @@ def _run(tokens: list[str]) -> int:
     from anabranch.cli.app import app
 
     try:
-        result = app(tokens)(tokens, exit_on_error=False, print_error=False)
+        result = app(tokens)(_with_negative_values(tokens), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
+
+
+def _with_negative_values(tokens: Sequence[str]) -> list[str]:
+    """``--hose -1Mbps`` as ``--hose=-1Mbps``: the parser takes a negative number with a unit for an option, and no option begins with a digit."""
+    joined: list[str] = []
+    for token in tokens:
+        option = joined[-1] if joined else ""
+        if token[:1] == "-" and token[1:2].isdigit() and len(option) > 2 and option[:2] == "--" and "=" not in option:
+            joined[-1] = f"{option}={token}"
+        else:
+            joined.append(token)
+    return joined

@@ -1,4 +1,4 @@
-"""What commands print: messages on standard error, one JSON document on standard output."""
+"""Output of commands: messages on standard error, one JSON document on standard output."""
 
 import sys
 from typing import Any

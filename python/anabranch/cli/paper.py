@@ -15,7 +15,7 @@ from anabranch.cli.output import say
 @Parameter(name="*", group=WORK)
 @dataclass(frozen=True)
 class Work:
-    """How much is run."""
+    """The amount of work."""
 
     quick: Annotated[bool, Parameter(negative="", help="A smaller version, in a minute or so.")] = False
     seeds: Annotated[int | None, Parameter(help="Number of seeds, instead of the scenarios'.")] = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED
-from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Json, TopologyName, rate_bps
+from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, rate_bps
 from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_directory
@@ -36,7 +36,7 @@ class Allowed:
 @Parameter(name="*", group=TRAFFIC)
 @dataclass(frozen=True)
 class Transport:
-    """What TCP is told of every pair."""
+    """Options of the transport, the same for every pair."""
 
     tolerant: Annotated[
         str,
@@ -51,7 +51,7 @@ class Transport:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the plan goes."""
+    """The outputs of the plan."""
 
     out: Annotated[
         Path | None, Parameter(name=["--out", "-o"], help="Write the plan (plan.json, plan.toml) into this directory.")
@@ -63,6 +63,7 @@ def plan(
     topology: TopologyName,
     /,
     *,
+    directed: Directed = None,
     capacity: Capacity = None,
     traffic: Traffic = Traffic(),
     transport: Transport = Transport(),
@@ -88,7 +89,7 @@ def plan(
     if output.out is not None:
         require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
-    network = robust.Network.of(load_warned(topology, None), capacity_bps)
+    network = robust.Network.of(load_warned(topology, directed), capacity_bps)
     model = traffic.model(network)
     problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
     connection = Connection(rate_bps("--flow", transport.flow))
@@ -114,7 +115,7 @@ def plan(
         if allowed.front:
             _print_front(plans, rivals[1:])
     if output.out is not None:
-        write(chosen, output.out, topology, capacity_bps)
+        write(chosen, output.out, topology, directed, capacity_bps)
         say(f"Plan: {output.out}")
     if interrupted:
         say("Interrupted: the best plan until then.")

@@ -17,7 +17,7 @@ PATH, TRANSPORT = Group("Path", sort_key=1), Group("Transport", sort_key=2)
 @Parameter(name="*", group=TRANSPORT)
 @dataclass(frozen=True)
 class Transport:
-    """What the formulas take besides the path."""
+    """Parameters of the formulas that do not describe the path."""
 
     mss: Annotated[int, Parameter(help="Payload of a full segment, bytes.")] = 1460
     packets_per_ack: Annotated[float, Parameter(help="Packets that an ACK stands for; delayed ACKs: 2.")] = 1

@@ -78,7 +78,7 @@ class Solving:
 @Parameter(name="*", group=FAILURES)
 @dataclass(frozen=True)
 class Failing:
-    """After which failures the load counts too."""
+    """The failures after which the load counts too."""
 
     fail: Annotated[
         str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
@@ -91,7 +91,7 @@ class Failing:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the splits go."""
+    """The outputs of the splits."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None
     picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None
@@ -298,7 +298,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
-    """What is left after each failure. Ctrl-C leaves the others out: it must not cost the routing itself."""
+    """The loads after each failure. Ctrl-C leaves out the remaining failures: it must not cost the routing itself."""
     from anabranch.robust.failures import after
 
     found: list[AfterFailure] = []

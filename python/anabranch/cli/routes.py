@@ -27,7 +27,7 @@ from anabranch.text_table import print_table
 @Parameter(name="*", group=TOPOLOGY)
 @dataclass(frozen=True)
 class Completion:
-    """What the topology's links have if it does not say."""
+    """Values for links whose attributes the topology does not give."""
 
     directed: Directed = None
     capacity: Capacity = None
@@ -42,7 +42,7 @@ class Completion:
 @Parameter(name="*", group=PATHS)
 @dataclass(frozen=True)
 class Selection:
-    """Which paths of which pairs."""
+    """The pairs, and the paths to find for each of them."""
 
     metric: Annotated[
         str,
@@ -117,7 +117,7 @@ class Exporting:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """What is written besides."""
+    """Output besides the table of routes."""
 
     picture: Annotated[Path | None, Parameter(help="Draw the routes on the map into this SVG file.")] = None
     json: Json = False

@@ -1,4 +1,4 @@
-"""What ``anabranch routes`` answers."""
+"""The answers of ``anabranch routes``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from anabranch.topologies import Topology
 
 
 class Answer(Protocol):
-    """In every form in which it is wanted."""
+    """An answer in all output formats."""
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """The answer for JSON."""
         ...
 
     def tables(self, most_rows: int) -> Iterator[TextTable]:
-        """For people."""
+        """The answer for people."""
         ...
 
     def drawing(self) -> str:
-        """As SVG."""
+        """The answer as SVG."""
         ...
 
     def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
@@ -110,9 +110,9 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
 """Questions for several paths of each pair."""
 _MOST_PAIRS = 2_000_000
-"""Of which a table in memory is of use to anyone; some gigabytes."""
+"""The most pairs in one answer. The table of more pairs takes gigabytes of memory and is of no use."""
 _MOST_PATHS = 10_000
-"""Of each pair."""
+"""The most paths of each pair in one answer."""
 
 
 def _searched(search: Search, selection: Selection) -> Routes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=SCENARIO)
 @dataclass(frozen=True)
 class Variation:
-    """What is run otherwise than the scenario says."""
+    """Changes to the scenario for this command: engine, seeds and settings."""
 
     engine: Annotated[
         EngineName,
@@ -52,7 +52,7 @@ class Variation:
 @Parameter(name="*", group=WORK)
 @dataclass(frozen=True)
 class Work:
-    """How the work is shared out."""
+    """The division of the work over threads."""
 
     jobs: Jobs = None
     threads: Annotated[
@@ -67,7 +67,7 @@ class Work:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the results go."""
+    """The outputs of the results."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
@@ -97,7 +97,7 @@ def run(
     if output.watch and not sys.stderr.isatty():
         raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
     make = simulations([variation.engine], work.max_lateness)[variation.engine]
-    # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
+    # On import, numpy starts threads for linear algebra, which doubles the time of the import. A run has no linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     chosen = variation.chosen_seeds()
     loaded = load(scenario, variation.settings)
@@ -153,7 +153,7 @@ _SHOWN_LINKS = 3
 
 
 def _say_of_engine(result: "Result") -> None:
-    """How late the kernel engine's packets were, and which predictions are none."""
+    """Print the lateness of the kernel engine's packets, and warn of predictions that are not valid."""
     for run in result.manifest["runs"]:
         if not run.get("converged", True):
             say(f"Run {run['run']}: the equations are not solved; do not trust its prediction.")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SWEEP_PLAN = "sweep.json"
-"""What only the directory of a sweep has (:data:`anabranch.sweep.store.PLAN`)."""
+"""A file that only the directory of a sweep has (:data:`anabranch.sweep.store.PLAN`)."""
 
 
 @contextmanager

@@ -26,7 +26,7 @@ MOST_ERRORS = 3
 @Parameter(name="*", group=WORK)
 @dataclass(frozen=True)
 class Seeds:
-    """When to add seeds."""
+    """The rule that adds seeds."""
 
     until: Annotated[
         str | None,
@@ -57,7 +57,7 @@ class Work:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
-    """Where the results go."""
+    """The outputs of the results."""
 
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Directory (default runs/NAME).")] = None
     json: Json = False

@@ -21,8 +21,10 @@ def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
     names = [name for name in topologies.names() if pattern.lower() in name.lower()]
     if json:
         print(json_text({"topologies": names}))
-    else:
+    elif names:
         print("\n".join(names))
+    else:
+        say(f'No name contains "{pattern}"; without a pattern all are listed.')
     return DONE if names else FAILED
 
 

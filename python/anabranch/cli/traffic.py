@@ -1,4 +1,4 @@
-"""Traffic models, as ``robust`` and ``plan`` are told in the same words."""
+"""The options for traffic models, the same for ``robust`` and ``plan``."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated

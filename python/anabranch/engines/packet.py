@@ -1,4 +1,4 @@
-"""The packet engine: drives one ``Simulation`` of the Rust core, and hands on what it records while it runs."""
+"""The packet engine: drives one ``Simulation`` of the Rust core, and passes its recordings to a recorder while it runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RunAgain(ValueError):
 
 
 class Simulation(Protocol):
-    """What this module uses of ``anabranch._core.Simulation``."""
+    """The part of ``anabranch._core.Simulation`` that this module uses."""
 
     def advance(self, events: int) -> bool:
-        """Process at most so many events; ``False`` once the run has ended."""
+        """Process at most this number of events; ``False`` once the run has ended."""
 
     @property
     def now_s(self) -> float:
@@ -49,7 +49,7 @@ class Simulation(Protocol):
         """The link samples since the last call."""
 
     def take_link_state(self) -> Columns:
-        """What routings that measure links have learnt of them since the last call."""
+        """The measurements of links since the last call, of routings that measure links."""
 
     def routes(self) -> Mapping[str, Any]:
         """The routes of the pairs in use, of routings that measure links, and their changes."""
@@ -79,7 +79,7 @@ class ReportsFacts(Protocol):
 
 
 class Recorder(Protocol):
-    """Where recordings go while the run goes on."""
+    """Receives the recordings of a run while it goes on."""
 
     def flow_series(self, columns: Columns) -> None:
         """Samples of the flows."""
@@ -88,7 +88,7 @@ class Recorder(Protocol):
         """Samples of the links."""
 
     def link_state(self, columns: Columns) -> None:
-        """What is known of the links after a sample."""
+        """Link states after a sample."""
 
     def capture(self, link: int, piece: bytes) -> None:
         """A piece of a capture file."""
@@ -115,7 +115,7 @@ class Outcome:
 
 
 def new_simulation(spec: str, threads: int = 1) -> Simulation:
-    """A simulation of the Rust core on so many threads at most; :class:`ValueError` says what it refuses."""
+    """A simulation of the Rust core on at most ``threads`` threads; :class:`ValueError` says what it refuses."""
     from anabranch import _core
 
     return cast(Simulation, _core.Simulation(spec, threads))

@@ -107,7 +107,7 @@ class PredictedRun:
         return columns
 
     def facts(self) -> Mapping[str, Any]:
-        """What the manifest says of the run besides."""
+        """Facts about the run for the manifest."""
         if self._prediction is None:
             return {}
         planned = self._prediction.planned_links()

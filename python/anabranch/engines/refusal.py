@@ -1,4 +1,4 @@
-"""What the engine refuses of a scenario."""
+"""Finds the parts of a scenario that an engine refuses."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from anabranch.toml_text import Path
 
 
 def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> Listing:
-    """What the packet engine refuses of each variant, without running it."""
+    """The packet engine's refusals of each variant, found without running it."""
     found = []
     for case in scenario.cases:
         spec = compile_run(case, scenario.seeds[0])
@@ -33,7 +33,7 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
 
 
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
-    """Take what is refused out of a compiled run, so that the engine comes to the next problem; whether that is possible."""
+    """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
     if link := _QUEUE.match(refused):
         queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
         alike = [one for one in spec["links"] if one["queue"] == queue and "bytes" in queue["limit"]]
@@ -48,7 +48,7 @@ def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
 
 
 def refusal(scenario: Scenario, case: Case, error: ValueError) -> str:
-    """What an engine refuses of a variant, with its place in the scenario."""
+    """Describes an engine's refusal of a variant, with its place in the scenario."""
     return scenario.listing([_of_variant(case, error)]).describe()[0]
 
 

@@ -15,7 +15,7 @@ class Engine:
     before_packets: str = "computing routes"
     """How the progress describes a run before its first packet-hop."""
     takes_idle_cores: bool = False
-    """Whether a run is at least as fast on more threads, whatever it is."""
+    """Whether more threads make no run slower."""
     in_real_time: bool = False
     """Whether one run at a time has the machine."""
 

@@ -1,4 +1,4 @@
-"""Network devices: those that this process reads and writes, and pairs that join two namespaces."""
+"""Network devices: devices that this process reads and writes, and pairs of devices that join two namespaces."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What Linux refuses."""
+"""Errors of networks that Linux refuses."""
 
 from anabranch.engines.packet import RunAgain
 

@@ -33,11 +33,11 @@ class NetworkNamespace:
                 f"a network namespace cannot be made ({error.strerror}): use sudo, or `unshare --user --map-root-user`"
             ) from None
         self.descriptor = self.run(lambda: os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
-        """Of the namespace, for ``setns`` and ``ip link set netns``."""
+        """Descriptor of the namespace, for ``setns`` and ``ip link set netns``."""
         self._programs: list[Program] = []
 
     def run(self, action: Callable[[], Result]) -> Result:
-        """What ``action`` returns inside. Sockets and devices that it opens belong to the namespace."""
+        """Call ``action`` inside and return its result. Sockets and devices that it opens belong to the namespace."""
         return self._thread.submit(action).result()
 
     def configure(self, commands: str) -> None:

@@ -17,7 +17,7 @@ from anabranch.linux_network.system_calls import NEW_NETWORK, NEW_PROCESS_IDS, d
 
 
 class Program:
-    """A program in a network namespace. A thread of its own starts it, and stays as long as the program may."""
+    """A program in a network namespace. A thread of its own starts it. The program ends with this thread at the latest."""
 
     def __init__(self, namespace: int, command: Sequence[str], options: Mapping[str, Any]) -> None:
         """Start it, with the descriptor of the namespace and these options of ``subprocess.Popen``.
@@ -45,7 +45,7 @@ def _start(namespace: int, command: Sequence[str], options: Mapping[str, Any]) -
     def prepare() -> None:
         os.close(held)
         die_with_parent(signal.SIGKILL)
-        # The parent may have ended before that call. Then nobody holds the other end of the pipe.
+        # The parent may have ended before that call. Then no process holds the other end of the pipe.
         if select.select([lifeline], [], [], 0)[0]:
             os._exit(1)
 

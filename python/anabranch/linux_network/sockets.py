@@ -1,4 +1,4 @@
-"""What sockets the calling thread's network namespace has."""
+"""The sockets in the network namespace of the calling thread."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What this machine and user lack for network namespaces with devices, and how to get it."""
+"""Checks whether this machine and user can make network namespaces with devices, and says how to get what is missing."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _ENTERED = "ANABRANCH_USER_NAMESPACE"
 
 
 def missing() -> str | None:
-    """What is missing and how to get it; None if namespaces with devices can be made."""
+    """The requirement that is missing and how to get it; None if namespaces with devices can be made."""
     if sys.platform != "linux":
         return "this is not Linux"
     if not os.path.exists("/dev/net/tun"):
@@ -29,7 +29,7 @@ def missing() -> str | None:
 
 
 def privileges() -> str:
-    """By what privileges a process of this user can make namespaces with devices.
+    """The privileges by which a process of this user can make namespaces with devices.
 
     Raises:
         NetworkError: it cannot.

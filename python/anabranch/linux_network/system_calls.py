@@ -1,4 +1,4 @@
-"""What Python 3.11 has no functions for: system calls, and the ticks of the kernel's clock."""
+"""Functions that Python 3.11 lacks: system calls, and the ticks of the kernel's clock."""
 
 import ctypes
 import os

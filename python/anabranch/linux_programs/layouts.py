@@ -16,7 +16,7 @@ class Field:
     """A field of a struct, or of a struct in it."""
 
     name: str
-    """With the names of the structs that it is in, such as ``inet_conn.icsk_rto``."""
+    """Its name with the names of the structs around it, such as ``inet_conn.icsk_rto``."""
     bit_offset: int
     bits: int
     is_bit_field: bool

@@ -1,6 +1,6 @@
 """The system's libbpf (1.0 or later) by ctypes: the functions that this package calls, and their errors.
 
-Nothing here is needed to install or use the rest of the package.
+Only the programs in Linux need it: without libbpf, all other parts of the package can be installed and used.
 """
 
 import ctypes
@@ -101,11 +101,11 @@ class Libbpf:
         self._messages.clear()
 
     def messages(self) -> str:
-        """What the library printed."""
+        """The text that the library printed."""
         return "".join(self._messages)
 
     def call(self, name: str, *arguments: object) -> int:
-        """What a function returns, a number or an address.
+        """Call a function of the library. Returns its result, a number or an address.
 
         Raises:
             OSError: it returned a negative number, or no address, with errno.

@@ -46,7 +46,7 @@ class LoadedObject:
         self.path = path
         self._library: Libbpf = libbpf()
         self._links: list[int] = []
-        # libbpf before 1.2 does not know this section. Registering by a link is a flag of the map, whatever the section's name is.
+        # libbpf before 1.2 does not know this section. Registering by a link is a flag of the map and does not depend on the section's name.
         data = content(path) if data is None else data
         self._bytes = data.replace(b".struct_ops.link\0", b".struct_ops\0\0\0\0\0\0")
         self._library.clear()

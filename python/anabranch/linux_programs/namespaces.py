@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def inside(name: str, action: Callable[[], Result]) -> Result:
-    """What ``action`` returns in that namespace. A thread of its own enters it, and ends there.
+    """Call ``action`` in that namespace and return its result. A thread of its own enters the namespace, and ends there.
 
     Raises:
         LinuxError: there is no such namespace, or privileges are absent.

@@ -24,7 +24,7 @@ _MAP = "traced_calls"
 _CALL = np.dtype([("program", "S32"), ("sock", "<u8"), *CONTENT])
 """struct call of bpf/trace.bpf.h."""
 _BATCH = 1000
-"""At least this number of calls is written together."""
+"""The least number of calls that are written together."""
 _LONGEST_NAME = 31
 
 

@@ -16,10 +16,10 @@ Records follow without padding, little-endian, in the order in which the calls b
 
 - ``function`` (u4) and ``flow`` (u4): index of the function, and number of the flow, from 0 in the order of first calls;
 - ``arguments`` (u8 x 4): those behind the socket, as registers; a pointer counts as 0;
-- ``result`` (u8): what the function returns, 0 if that is nothing;
+- ``result`` (u8): the function's return value, 0 if it returns nothing;
 - ``entry_time_ns``, ``exit_time_ns`` (u8): bpf_ktime_get_ns just before and after the call;
 - ``entry_jiffies``, ``exit_jiffies`` (u8): bpf_jiffies64 there;
-- ``sample`` (72 bytes): what the pointer argument points to. For pkts_acked it is struct ack_sample, for cong_control struct
+- ``sample`` (72 bytes): the struct that the pointer argument points to. For pkts_acked it is struct ack_sample, for cong_control struct
   rate_sample, in the simulator's layout. Zeros follow a shorter struct;
 - ``entry``, ``exit`` (536 bytes each): struct tcp_sock in the simulator's layout before and after the call; pointers are 0.
   Linux counts ``segs_in`` without the socket's lock: it may differ although no program wrote it.

@@ -17,7 +17,7 @@ from anabranch.progress import Shown
 
 _PORT = 5001
 _CONNECTION_S = 10.0
-"""After this time a new connection begins: calls come from the start of flows as well."""
+"""Seconds after which a new connection begins: calls come from the start of flows as well."""
 
 
 def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s: float, sysctls: Sequence[str]) -> int:

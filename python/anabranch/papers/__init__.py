@@ -1,5 +1,5 @@
 """Five papers, reproduced: ``anabranch paper NAME``.
 
-A folder for each paper holds its published numbers, its scenarios, how it was read, and its study, a package: which scenarios
-are run, and what is found in their results. ``lab.py`` runs a study, ``readme.py`` and ``page.py`` write it up.
+Each paper has a folder, which is a package. It holds the paper's published numbers, its scenarios, our readings of it, and its study.
+The study chooses the scenarios and computes findings from their results. ``lab.py`` runs a study, ``readme.py`` and ``page.py`` write it up.
 """

@@ -1,4 +1,4 @@
-"""Charts that studies share: lines with bands of confidence, and bars with whiskers, beside the published values."""
+"""Charts that studies share: lines with confidence bands, and bars with whiskers, beside the published values."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def bars(
 
 
 def horizontal_bars(table: pl.DataFrame, *, y: str, x_title: str, order: Sequence[str] | None = None) -> Any:
-    """A bar of ``mean`` with a whisker of ``half_width`` for each value of ``y``: for many of them, with long names."""
+    """Bars of ``mean`` with whiskers of ``half_width``, one for each value of ``y``: for many values with long names."""
     frame = _with_bounds(table)
     vertical = alt.Y(f"{y}:N", title=None, sort=_order(frame, y, order), axis=alt.Axis(labelLimit=240))
     base = alt.Chart(_data(frame)).encode(y=vertical)
@@ -97,7 +97,7 @@ def horizontal_bars(table: pl.DataFrame, *, y: str, x_title: str, order: Sequenc
 
 
 def side_by_side(titled: Sequence[tuple[str, Any]], columns: int = 2, *, one_scale: bool = False) -> Any:
-    """Several charts with a title each, in rows; their vertical axes may have one scale."""
+    """Charts with a title each, in rows of ``columns``; ``one_scale`` gives their vertical axes the same scale."""
     rows = [titled[start : start + columns] for start in range(0, len(titled), columns)]
     y: Any = "shared" if one_scale else "independent"
     made = (alt.hconcat(*(chart.properties(title=title) for title, chart in row)).resolve_scale(y=y) for row in rows)

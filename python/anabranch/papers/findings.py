@@ -16,11 +16,11 @@ FILE = "findings.json"
 
 
 class FindingsError(ValueError):
-    """Findings that do not fit together: two of one id, a number of which nobody says what it is."""
+    """Inconsistent findings: an id occurs twice, or an unpublished number has no description."""
 
 
 def write(lab: Lab, findings: Findings) -> None:
-    """Write claims and numbers, the latter with what the paper says. :class:`FindingsError` if they do not fit together."""
+    """Write claims, and numbers beside the published ones. Raises :class:`FindingsError` if they are inconsistent."""
     for kind in (findings.claims, findings.numbers, findings.pictures, findings.tables):
         ids = [one.id for one in kind]
         twice = {name for name in ids if ids.count(name) > 1}
@@ -38,7 +38,7 @@ def write(lab: Lab, findings: Findings) -> None:
 
 
 def number_row(lab: Lab, number: Number) -> dict[str, Any]:
-    """A number beside the published one, if there is one."""
+    """The row of a number, with the published number if there is one."""
     row = asdict(number)
     known = lab.published.get(number.id)
     if known is None:
@@ -58,6 +58,6 @@ def number_row(lab: Lab, number: Number) -> dict[str, Any]:
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """The document of a study that was run into this directory."""
+    """Read the findings of a study from its directory."""
     document: dict[str, Any] = json.loads((directory / FILE).read_text(encoding="utf-8"))
     return document

@@ -1,4 +1,4 @@
-"""Runs studies: their experiments together, with what was finished before reused, then their findings."""
+"""Runs studies: all experiments together, then the findings. Finished runs are reused."""
 
 import inspect
 import json
@@ -22,7 +22,7 @@ RUNS, FINISHED, KEPT, LOCK = "runs", "finished", "kept", ".lock"
 
 
 def lab(name: str, directory: Path, *, quick: bool, seeds: int | None = None) -> Lab:
-    """A lab for the paper, with results in ``directory/name``."""
+    """The lab of a paper; its results go to ``directory/name``."""
     folder = registry.folder(name)
     return Lab(name, quick, folder, directory / name, published.load(folder), seeds)
 
@@ -32,7 +32,7 @@ def run(
 ) -> Findings | None:
     """Run a study and write its findings, figures and README; ``None`` if it was interrupted.
 
-    Every run that was finished is kept, and the same call goes on from there. Only one process may do so at a time.
+    Finished runs are kept: after an interruption, the same call continues. Only one process at a time may use the directory.
 
     Raises:
         FileError: the directory is in use, or cannot be written.
@@ -60,12 +60,12 @@ def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bo
     }
     found = study.findings(place, by_name)
     readme.write(place, found)
-    documents.write(place, found)  # last: with it the page of all papers includes this one
+    documents.write(place, found)  # last: the page of all papers includes a paper once this file exists
     return found
 
 
 def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-    """What was computed for these inputs before, by the same build of the engine and the same code of the study, or is now; as JSON has it."""
+    """The result of ``compute``, as JSON has it: a kept one, if inputs, build of the engine and code of the study are the same."""
     text = json.dumps([engine_build(), _code(compute), inputs], sort_keys=True, default=str)
     path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
@@ -77,6 +77,6 @@ def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) ->
 
 
 def _code(compute: Callable[[], Any]) -> str:
-    """The hash of the modules beside the one that the computation stands in, and of that one."""
+    """Hash of all modules in the folder of the module that defines ``compute``."""
     folder = Path(inspect.getfile(compute)).parent
     return sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()

@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 class Mean(NamedTuple):
-    """A mean over seeds, and half of its 95 % confidence interval (unknown for one value); as text ``19.3 ± 0.1``."""
+    """A mean over seeds, and half of its 95 % confidence interval (``None`` for one value). Its text is ``19.3 ± 0.1``."""
 
     value: float
     half_width: float | None
 
     def __str__(self) -> str:
-        """With three significant digits."""
+        """The mean and its half width with three significant digits."""
         return with_interval(self.value, self.half_width)
 
 
 def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFrame:
     """The flows, with the keys of the matrix as columns.
 
-    ``names`` gives some keys (``"traffic[0].stack"``) a column name of their own; values are texts where they are not numbers.
-    A key called as a column of the flows (``stack``) comes as ``stack_right``: that column is the flow's own.
+    ``names`` maps keys (``"traffic[0].stack"``) to column names. Values that are not numbers become texts.
+    A key with the name of a column of the flows (``stack``) becomes ``stack_right``, because that column is the flow's own.
     """
     return with_variants(result, result.flows, names)
 
 
 def with_variants(result: Result, table: pl.DataFrame, names: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """A table of a result that has a column ``run``, with the keys of the matrix as columns, as :func:`flows` has them."""
+    """A table with a column ``run``, and with the keys of the matrix as further columns, as in :func:`flows`."""
     known = dict(names or {})
     typed = {name for key in result.keys for name in (key, CLASH + key)} - set().union(*SCHEMAS.values())
     table = table.drop(typed, strict=False)
@@ -58,7 +58,7 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
-    """For each group its ``mean`` and ``half_width`` (null for one value) of a column with one value a seed, in the order of the table."""
+    """``mean`` and ``half_width`` (null for one value) of a column for each group, in the order of the table; each row is one seed."""
     rows = []
     for group, values in table.group_by(by, maintain_order=True):
         mean, half = over_seeds(values[value].to_list())
@@ -68,6 +68,6 @@ def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
 
 
 def means(table: pl.DataFrame, by: Sequence[str], value: str) -> dict[Any, Mean]:
-    """The rows of :func:`summary` by their group: the group's value if ``by`` is one column, else the tuple of them."""
+    """The means of :func:`summary` by group. A group is a value if ``by`` is one column, and a tuple of values otherwise."""
     rows = summary(table, by, value).rows()
     return {row[0] if len(by) == 1 else row[:-2]: Mean(*row[-2:]) for row in rows}

@@ -17,7 +17,7 @@ _VERDICTS = ("holds", "holds partly", "does not hold")
 
 
 def write(directory: Path) -> Path:
-    """Write ``index.html`` from the studies that stand in the directory."""
+    """Write ``index.html`` from the studies in the directory."""
     names = [name for name in PAPERS if (directory / name / findings.FILE).is_file()]
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anabranch.papers", "templates"),
@@ -47,7 +47,7 @@ def _paper(directory: Path, name: str) -> dict[str, object]:
 
 
 def _html(text: str, directory: Path) -> str:
-    """The README as HTML, one heading lower, with its figures in it."""
+    """The README as HTML, with headings one level lower and its figures embedded."""
     lowered = re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE)
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(lowered)
     html = re.sub(r'src="(figures/[^"]+\.svg)"', lambda found: f'src="{_inline(directory / found[1])}"', html)

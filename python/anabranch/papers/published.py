@@ -1,7 +1,7 @@
-"""The numbers that a paper gives, each with the sentence that says it: ``published.toml`` in its folder.
+"""The published numbers of a paper, each with the sentence that states it: ``published.toml`` in its folder.
 
-A passage is a sentence, verbatim, with the numbers that it gives, in its order. ``...`` joins pieces of the text; a row of a table,
-after the titles of its columns, counts as a sentence. Where the paper gives a number in words or only roughly, ``said`` has its words.
+A passage is a sentence, verbatim, with the numbers in it, in their order. ``...`` joins pieces of the text. A row of a table counts as a
+sentence; it follows the titles of its columns. If the paper gives a number in words or only roughly, ``said`` has these words.
 """
 
 import re
@@ -23,7 +23,7 @@ class PublishedError(ValueError):
 
 @dataclass(frozen=True)
 class Published:
-    """A number as printed, or a bound: then ``low`` or ``high`` is open."""
+    """A number as printed (``low`` equals ``high``), or a bound: then ``low`` or ``high`` is ``None``."""
 
     id: str
     where: str
@@ -33,24 +33,24 @@ class Published:
     low: float | None
     high: float | None
     sentence: str
-    """What the paper says; ``...`` stands for what is left out."""
+    """The paper's sentence; ``...`` stands for omitted text."""
     said: str
-    """The words of the sentence that give the number, if they give it in words or roughly."""
+    """The words of the sentence for this number, if it is in words or only rough."""
 
     @property
     def value(self) -> float | None:
-        """The number, if it is one."""
+        """The number; ``None`` for a bound."""
         return self.low if self.low == self.high else None
 
     def text(self) -> str:
-        """As a table shows it, without its unit."""
+        """The text of the number in a table, without its unit."""
         if self.low == self.high:
             return f"{self.low:g}"
         return f"at least {self.low:g}" if self.low is not None else f"at most {self.high:g}"
 
 
 def load(folder: Path) -> dict[str, Published]:
-    """The published numbers of a paper, by their ids. :class:`PublishedError` names the entry and what is wrong."""
+    """The published numbers of a paper, by their ids. :class:`PublishedError` names the entry and its mistake."""
     path = folder / FILE
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     unknown = set(document) - {"passage"}
@@ -89,7 +89,7 @@ def _number(place: str, entry: Mapping[str, Any]) -> Published:
 
 
 def _printed(place: str, number: Published, start: int) -> int:
-    """Where the sentence has the number, from ``start`` on, the place of the one before it. :class:`PublishedError` if nowhere."""
+    """Position of the number in its sentence, from that of the number before (``start``) on. Raises :class:`PublishedError` if there is none."""
     end = len(number.sentence)
     if number.said:
         if number.said not in number.sentence:

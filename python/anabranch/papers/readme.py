@@ -1,4 +1,4 @@
-"""The README of a reproduced paper: how it was read, verdicts, numbers beside the published ones, pictures, tables."""
+"""The README of a reproduced paper: our readings, verdicts, numbers beside the published ones, pictures, tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(lab: Lab, findings: Findings) -> None:
 
 
 def text(lab: Lab, findings: Findings, about: str) -> str:
-    """The README in Markdown; ``about`` has the title and what the paper is about, then sections."""
+    """The README in Markdown; ``about`` has the title, an abstract, then sections."""
     title, _, rest = about.strip().partition("\n")
     abstract, section, reading = rest.partition("\n## ")
     parts = [title, abstract.strip(), _how(lab), "## Claims", _claims(findings.claims), (section + reading).strip()]
@@ -55,7 +55,7 @@ def _how(lab: Lab) -> str:
     quick = " --quick" if lab.quick else ""
     return (
         f"*Written by `anabranch paper {lab.name}{quick}`, Anabranch {version()}. "
-        "± is half of the 95 % confidence interval over seeds; a published number is followed by that of the sentence, listed at the end, which says it.*"
+        "± is half of the 95 % confidence interval over seeds; a published number is followed by the number of its sentence in the list at the end.*"
     )
 
 
@@ -84,18 +84,18 @@ def _number(row: dict[str, Any], sentences: Sequence[str]) -> list[str]:
 def _sentences(sentences: Sequence[str]) -> str:
     listed = "\n".join(f"{number}. “{verbatim(sentence)}”" for number, sentence in enumerate(sentences, 1))
     return (
-        "The paper's words for its numbers; an ellipsis stands for what is left out, and a row of a table follows the titles of its columns."
+        "The paper's words for its numbers. An ellipsis stands for omitted text. A row of a table follows the titles of its columns."
         f"\n\n{listed}"
     )
 
 
 def verbatim(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """The text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; what would end a cell is escaped."""
+    """A table in Markdown; characters that would end a cell are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines

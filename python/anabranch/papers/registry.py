@@ -15,5 +15,5 @@ def study(name: str) -> Study:
 
 
 def folder(name: str) -> Path:
-    """The paper's folder: its study, a package, with the scenarios and published numbers that it uses."""
+    """The paper's folder: a package with the study, its scenarios and the published numbers."""
     return Path(__file__).parent / name.replace("-", "_")

@@ -1,7 +1,14 @@
-"""What a paper claims and how our findings about it are told: ``claims.toml`` in its folder.
+"""The claims of a paper, with the texts of our findings about them: ``claims.toml`` in the paper's folder.
 
-Each claim has an ``id``, ``where`` the paper says it, what it ``says``, the ``evidence``, and, if it may fail, the ``reason`` why it does
-not hold in full. Evidence and reason are texts with named values in braces; ``{share}`` is how many comparisons are as claimed.
+| key | content |
+|---|---|
+| ``id`` | the name of the claim |
+| ``where`` | the place in the paper |
+| ``says`` | the claim |
+| ``evidence`` | our numbers |
+| ``reason`` | why the claim does not hold in full; only for claims that may fail |
+
+Evidence and reason are texts with named values in braces. ``{share}`` is the share of comparisons that are as claimed.
 """
 
 import tomllib
@@ -21,7 +28,7 @@ class Statements:
     entries: Mapping[str, Mapping[str, str]]
 
     def claim(self, id: str, comparisons: Sequence[bool], **values: object) -> Claim:
-        """The claim with its verdict from comparisons, and with its texts filled in.
+        """The claim with its verdict from the comparisons, and with the values in its texts.
 
         Raises:
             LookupError: there is no such claim, or a text names a value that is not given.
@@ -42,12 +49,12 @@ def load(folder: Path) -> Statements:
 
 
 def judged(comparisons: Sequence[bool]) -> Verdict:
-    """Of a claim about several comparisons: it holds if all are as claimed, and partly if at least half are."""
+    """The verdict on a claim: it holds if all comparisons are as claimed, and partly if at least half are."""
     if all(comparisons):
         return "holds"
     return "holds partly" if 2 * sum(comparisons) >= len(comparisons) else "does not hold"
 
 
 def share(comparisons: Sequence[bool]) -> str:
-    """How many comparisons are as claimed, in words."""
+    """The number of comparisons that are as claimed, as text."""
     return f"{sum(comparisons)} of {len(comparisons)} comparisons"

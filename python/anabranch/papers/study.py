@@ -1,4 +1,4 @@
-"""What a study of a paper consists of: experiments, and findings in their results."""
+"""The parts of a paper's study: experiments, and findings from their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Verdict = Literal["holds", "holds partly", "does not hold"]
 
 @dataclass(frozen=True)
 class Experiment:
-    """A scenario of which all variants are run with all seeds; its name is that of the run directory."""
+    """A scenario, whose variants all run with all seeds. Its name is that of the run directory."""
 
     name: str
     scenario: Scenario
@@ -25,12 +25,12 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that we found; what it is, its unit and its place are those of the published one of the same ``id``, if any."""
+    """A number that we found. If a published number has the same ``id``, ``what``, ``unit`` and ``where`` are that number's."""
 
     id: str
     value: float | None
     half_width: float | None = None
-    """Half of the 95 % confidence interval over seeds; unknown for one seed, and for what is not drawn."""
+    """Half of the 95 % confidence interval over seeds; ``None`` for one seed, and for numbers without random draws."""
     what: str = ""
     unit: str = ""
     where: str = ""
@@ -39,7 +39,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, and whether it is so."""
+    """A statement of the paper, with our verdict."""
 
     id: str
     where: str
@@ -48,7 +48,7 @@ class Claim:
     evidence: str
     """Our numbers."""
     reason: str = ""
-    """Why it does not hold in full."""
+    """Why the claim does not hold in full."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a study found."""
+    """The findings of a study."""
 
     claims: Sequence[Claim]
     numbers: Sequence[Number]
@@ -85,24 +85,24 @@ class Findings:
 
 @dataclass(frozen=True)
 class Lab:
-    """What a study has at hand."""
+    """The inputs of a study, and the directory of its results."""
 
     name: str
     quick: bool
     folder: Path
     """The paper's data: scenarios, published numbers."""
     directory: Path
-    """Where the results go."""
+    """The directory of the results."""
     published: Mapping[str, Published] = field(default_factory=dict)
     seeds: int | None = None
-    """How many seeds the user asks for instead of the scenarios' own."""
+    """The user's number of seeds, which replaces that of the scenarios."""
 
     def scenario(
         self, file: str, *, full: Mapping[str, str] | None = None, quick: Mapping[str, str] | None = None
     ) -> Scenario:
-        """A scenario of the paper's folder, with the settings of the full or the quick version, as ``--set KEY=VALUE`` has them.
+        """A scenario of the paper's folder, with the settings of the full or the quick version (as in ``--set KEY=VALUE``).
 
-        :class:`anabranch.scenario.ScenarioError` holds its problems.
+        Raises :class:`anabranch.scenario.ScenarioError` with the problems of the scenario.
         """
         from anabranch.scenario import Scenario
 
@@ -112,7 +112,7 @@ class Lab:
         return Scenario.load(self.folder / "scenarios" / file, settings)
 
     def kept(self, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` returns, as JSON has it; computed once for each name and inputs, then kept in the directory."""
+        """The result of ``compute``, as JSON has it. It is computed once for each name and inputs, and kept in the directory."""
         from anabranch.papers.lab import kept
 
         return kept(self.directory, name, inputs, compute)
@@ -122,7 +122,7 @@ class Study(Protocol):
     """A module about a paper."""
 
     def experiments(self, lab: Lab) -> list[Experiment]:
-        """What is run."""
+        """The experiments to run."""
 
     def findings(self, lab: Lab, results: Mapping[str, Result]) -> Findings:
-        """What the results say, by the experiments' names."""
+        """The findings from the results, which are given by the experiments' names."""

@@ -1,4 +1,4 @@
-"""Plans: the most TCP throughput within a worst-case load, by giving single paths to as many pairs as can have them.
+"""Plans: the most TCP throughput within a worst-case load, with a single path for as many pairs as possible.
 
 >>> from anabranch import robust, topologies
 >>> from anabranch.plan import Planner

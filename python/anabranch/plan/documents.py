@@ -9,7 +9,7 @@ from anabranch.routes import Routes
 
 
 def document(plan: Plan) -> dict[str, Any]:
-    """What ``anabranch plan --json`` prints: rates in bit/s; ``splits`` serve a scenario's ``[routing]`` as they are."""
+    """The document that ``anabranch plan --json`` prints. Rates are in bit/s. A scenario's ``[routing]`` accepts ``splits`` unchanged."""
     network = plan.problem.network
     records = split_records(plan.splits)
     for record, rate, tolerant in zip(records, plan.throughput_bps.tolist(), plan.tolerant.tolist(), strict=True):

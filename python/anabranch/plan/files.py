@@ -1,6 +1,7 @@
 """Files of a plan: who tolerates reordering, and the plan for other programs."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,15 @@ from anabranch.plan.documents import document
 from anabranch.plan.model import Plan
 from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Network
+from anabranch.topologies.export import to_json
 
-DOCUMENT, SCENARIO = "plan.json", "plan.toml"
+DOCUMENT, SCENARIO, TOPOLOGY = "plan.json", "plan.toml", "topology.json"
 
 
 def tolerant_pairs(given: str, network: Network) -> Booleans:
-    """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
+    """For each pair, whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
+
+    Names with blanks are in quotes.
 
     Raises:
         RobustError: names file, line and value, and what would be right.
@@ -32,12 +36,17 @@ def tolerant_pairs(given: str, network: Network) -> Booleans:
     place = {name: index for index, name in enumerate(network.names)}
     tolerant = np.zeros(network.pairs, dtype=bool)
     for number, line in enumerate(lines, start=1):
-        names = line.split("#")[0].split()
+        where = f"{given}, line {number}"
+        try:
+            names = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise RobustError(f"{where}: {line.strip()!r} cannot be read ({error})") from None
         if not names:
             continue
-        where = f"{given}, line {number}"
         if len(names) != 2 or names[0] == names[1]:
-            raise RobustError(f"{where}: {line.strip()!r} must be two different nodes, FROM TO")
+            raise RobustError(
+                f"{where}: {line.strip()!r} must be two different nodes, FROM TO; names with blanks need quotes"
+            )
         for name in names:
             if name not in place:
                 raise RobustError(f"{where}: {network.topology.name} has no node {name}")
@@ -45,10 +54,11 @@ def tolerant_pairs(given: str, network: Network) -> Booleans:
     return tolerant
 
 
-def write(plan: Plan, directory: Path, topology: str, capacity_bps: float | None) -> None:
+def write(plan: Plan, directory: Path, topology: str, directed: bool | None, capacity_bps: float | None) -> None:
     """The plan as a document, and a scenario that runs it: one connection for each pair.
 
-    ``topology`` is as the user gave it, and ``capacity_bps`` that of links for which it says none.
+    ``topology`` and ``directed`` are as the user gave them, and ``capacity_bps`` is that of links for which the topology says none.
+    A scenario cannot say ``directed``, so such a topology is written beside it in a format that can.
 
     Raises:
         FileError: it cannot be written, or another process writes to the directory.
@@ -60,18 +70,22 @@ def write(plan: Plan, directory: Path, topology: str, capacity_bps: float | None
         raise unwritable(directory, error) from None
     with Lock(directory / ".lock", wait=True):
         write_text(directory / DOCUMENT, text)
+        if directed is not None:
+            write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology))
+            topology = TOPOLOGY
+        elif Path(topology).is_file():
+            topology = str(Path(topology).absolute())
         write_text(directory / SCENARIO, scenario(plan, topology, capacity_bps))
 
 
 def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:
     """The scenario, beside the document that its routing names."""
-    place = str(Path(topology).absolute()) if Path(topology).is_file() else topology
     lines = [
         "# Packets of a pair are sprayed over its paths by their fractions (plan.json).",
         f"title = {json.dumps(f'Plan of {plan.problem.network.topology.name} for a load of {plan.allowed_load:g}')}",
         "",
         "[topology]",
-        f"from = {json.dumps(place, ensure_ascii=False)}",
+        f"from = {json.dumps(topology, ensure_ascii=False)}",
     ]
     if capacity_bps is not None:
         lines.append(f'capacity = "{capacity_bps:.0f} bit/s"')

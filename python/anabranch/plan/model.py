@@ -1,4 +1,4 @@
-"""A plan: splits within a load, with what they are predicted to give."""
+"""A plan: splits within a load, with their predicted throughput."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,23 +14,23 @@ from anabranch.robust.splits import Splits
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What each pair does with its traffic."""
+    """A plan: the split of each pair's traffic, and its predicted throughput."""
 
     problem: Problem
     connection: Connection
     tolerant: Booleans
-    """Of each pair, whether its hosts tolerate reordering."""
+    """For each pair, whether its hosts tolerate reordering."""
     allowed_load: float
     splits: Splits
     throughput_bps: Floats
-    """Predicted of each pair's connection."""
+    """Predicted throughput of each pair's connection."""
     lower_bound: float
     """No routing over the same candidates has a smaller worst-case load."""
     interrupted: bool = False
 
     @cached_property
     def loads(self) -> Loads:
-        """Of every link, recomputed from the splits alone."""
+        """The worst-case load of every link, recomputed from the splits alone."""
         return worst_loads(self.problem.network, self.problem.model, self.splits.crossings)
 
     @property
@@ -40,12 +40,12 @@ class Plan:
 
     @property
     def worst_link(self) -> tuple[str, str]:
-        """The ends of the link that has it."""
+        """The ends of the link with the worst-case load."""
         return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
 
     @cached_property
     def single(self) -> Booleans:
-        """Of each pair, whether it keeps to a single path."""
+        """For each pair, whether it keeps to a single path."""
         used = (self.splits.shares > 0).astype(int)
         one: Booleans = np.add.reduceat(used, self.splits.candidates.first[:-1]) == 1
         return one
@@ -72,5 +72,5 @@ class Plan:
 
     @property
     def worst_pair(self) -> int:
-        """The pair that has it."""
+        """The pair with the least throughput."""
         return int(self.throughput_bps.argmin())

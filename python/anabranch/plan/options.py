@@ -1,4 +1,4 @@
-"""What each pair may do with its traffic: a single path, or a split, each with the throughput that it is predicted."""
+"""The options of each pair for its traffic: a single path or a split, each with its predicted throughput."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from anabranch.robust.candidates import Candidates
 from anabranch.robust.splits import Splits
 
 SPLIT_PENALTY = 1e-3
-"""What a split costs beside throughput, as a share of the application's rate: of equal ones a single path is the better."""
+"""Cost of a split besides throughput, as a share of the application's rate: at equal throughput a single path is better."""
 
 _QUARTERS = (0.25, 0.5, 0.75)
 _EQUAL_BPS = 1e-3
@@ -22,7 +22,7 @@ _Split = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """Splits of pairs, those of a pair together, and of these the ones of least penalty first, then of least delay."""
+    """Splits of pairs. The options of a pair stand together, ordered by penalty, then by delay."""
 
     candidates: Candidates
     pair: Integers
@@ -32,9 +32,9 @@ class Options:
     """Indexes of candidate paths."""
     fraction: Floats
     throughput_bps: Floats
-    """Of each option, predicted."""
+    """Predicted throughput of each option."""
     penalty: Floats
-    """What it costs, as a share of the application's rate; 0 for a pair's best."""
+    """Cost of each option, as a share of the application's rate; 0 for a pair's best."""
     place: dict[_Split, int]
     """The option of a split."""
 
@@ -67,7 +67,7 @@ class Options:
         return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
 
     def links(self) -> tuple[Integers, Integers, Floats]:
-        """Where each option's links begin, the links that carry some of the pair's traffic, and what share."""
+        """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
         return _links(self.candidates, self.start, self.path, self.fraction)
 
 
@@ -97,10 +97,10 @@ def split_of_pairs(splits: Splits) -> list[_Split]:
 
 
 class Pool:
-    """Makes options: at first single paths and splits of two in quarters; later those that a linear program found."""
+    """Makes options: at first single paths and splits of two in quarters; later the splits that a linear program found."""
 
     def __init__(self, candidates: Candidates, connection: Connection, tolerant: Booleans) -> None:
-        """``tolerant`` says of each pair whether its hosts tolerate reordering."""
+        """``tolerant`` says for each pair whether its hosts tolerate reordering."""
         self.candidates = candidates
         self.connection = connection
         self.tolerant = tolerant
@@ -119,7 +119,7 @@ class Pool:
         self._take(fresh)
 
     def add(self, splits: Splits) -> None:
-        """Let every pair also split so."""
+        """Add the split of every pair as an option."""
         self._take([(pair, split) for pair, split in enumerate(split_of_pairs(splits)) if split not in self._rows])
 
     def _take(self, fresh: list[tuple[int, _Split]]) -> None:

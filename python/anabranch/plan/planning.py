@@ -29,7 +29,7 @@ def nobody(problem: Problem) -> Booleans:
 
 
 class Planner:
-    """Finds plans of one problem; what is found for one load serves the next."""
+    """Finds plans of one problem. A search for one load starts from the results for earlier loads."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Planner:
         report: Report = silent,
         moves_per_pair: int = MOVES_PER_PAIR,
     ) -> None:
-        """``tolerant`` says of each pair whether its hosts tolerate reordering; by default none do.
+        """``tolerant`` says for each pair whether its hosts tolerate reordering; by default none do.
 
         Raises:
             RobustError: the topology does not say the delay of every link, or all paths are candidates.
@@ -55,11 +55,11 @@ class Planner:
 
     @property
     def least(self) -> RobustRouting:
-        """The routing of least worst-case load, whatever it costs TCP."""
+        """The routing of least worst-case load, without regard to TCP."""
         return self._search.least
 
     def plan(self, load: float) -> Plan:
-        """The plan of most predicted throughput within a load, and of several such the one of least load.
+        """The plan of most predicted throughput within a load; of equally good plans, the one of least load.
 
         Ctrl-C ends the search with the best so far, which says that it was ``interrupted``.
 
@@ -102,7 +102,7 @@ class Planner:
 
 
 def undominated(plans: list[Plan]) -> list[Plan]:
-    """Those than which no other has less load and at least as much throughput, by falling load."""
+    """The plans that no other dominates, by falling load. A plan dominates another if it has less load and no less throughput."""
     kept: list[Plan] = []
     most = -1.0
     for plan in sorted(plans, key=lambda plan: (plan.worst_case_load, -plan.total_bps)):

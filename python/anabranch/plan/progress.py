@@ -1,4 +1,4 @@
-"""How far a search for plans is, on standard error."""
+"""Shows the progress of a search for plans on standard error."""
 
 from anabranch.progress import StatusLine
 
@@ -16,7 +16,7 @@ class Moves(StatusLine):
         return self
 
     def __call__(self, what: str, done: float) -> None:
-        """That share of a search is done."""
+        """Report that this share of a search is done."""
         if done == 0:
             self._search_began_s = self.elapsed_s()
         taken = self.elapsed_s() - self._search_began_s

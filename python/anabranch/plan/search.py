@@ -20,14 +20,14 @@ Report = Callable[[str, float], None]
 
 SEED = 1
 MOVES_PER_PAIR = 1600
-"""Of each local search."""
+"""Moves of each local search, for each pair."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
 _CHUNK = 20_000
 _HOT, _WARM = 0.03, 0.05
-"""First temperatures: for a search from anywhere, and for one that goes on from a good choice."""
+"""First temperatures: of a search from any choice, and of a search from a good one."""
 _LOOSE = 1.0
 """First temperature of a search for less load, as a share of the greatest traffic of a pair: nothing is lost by any move."""
 _NOTHING = 1e-9
@@ -37,21 +37,21 @@ _CLOSE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Splits within a load, with what they cost."""
+    """Splits within a load, with their penalty."""
 
     splits: Splits
     penalty: float
     load: float
 
     def better(self, other: "Found") -> bool:
-        """Of less penalty, or of the same and less load."""
+        """Whether this one has less penalty, or the same penalty and less load."""
         if abs(self.penalty - other.penalty) > _NOTHING:
             return self.penalty < other.penalty
         return self.load < other.load - _NOTHING
 
 
 class Searcher:
-    """Searches plans of one problem for one load after another; what is found for one serves the next."""
+    """Searches plans of one problem for one load after another. A search uses the results for earlier loads."""
 
     def __init__(self, problem: Problem, pool: Pool, report: Report, moves_per_pair: int = MOVES_PER_PAIR) -> None:
         """Solves the least worst-case load first.
@@ -66,7 +66,7 @@ class Searcher:
         self.least: RobustRouting = solve(problem)
         self.interrupted = False
         self.best: Found | None = None
-        """For the load that is being searched."""
+        """The best splits found for the present load."""
         self._seed = SEED
 
     def within(self, load: float) -> Found:
@@ -105,7 +105,7 @@ class Searcher:
             self._lower(what)
 
     def _weight(self) -> Floats:
-        """What it costs each pair that it splits: the mean of its splits."""
+        """Mean cost of the splits of each pair."""
         options = self.pool.options()
         pairs = self.problem.network.pairs
         of_pair = options.pair[~options.single]
@@ -113,7 +113,7 @@ class Searcher:
         return np.bincount(of_pair, weights=options.penalty[~options.single], minlength=pairs) / count
 
     def _lower(self, what: str) -> None:
-        """Nothing is lost; so the less load the better."""
+        """Lower the load of a plan in which no pair loses throughput."""
         assert self.best is not None
         for _ in range(_ROUNDS):
             before = self.best
@@ -125,7 +125,7 @@ class Searcher:
                 return
 
     def _polish(self, load: float) -> None:
-        """Split anew those that split, so that load becomes free."""
+        """Choose the shares of the split pairs anew, so that load becomes free."""
         assert self.best is not None
         candidates = self.problem.candidates
         shares = self.best.splits.shares

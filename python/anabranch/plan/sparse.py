@@ -1,7 +1,7 @@
-"""Splits within a load allowed that leave as many pairs as they can on few paths, by linear programs one after another.
+"""Splits within an allowed load that leave as many pairs as possible on few paths, by a sequence of linear programs.
 
-How many paths are in use is no linear cost. But each program prices a path by about one over its share in the answer before
-(Candes, Wakin, Boyd 2008), so that small shares become dearer until they vanish, and what is left is split because it must be.
+The number of paths in use is no linear cost. So each program prices a path by about one over its share in the previous answer
+(Candes, Wakin, Boyd 2008). Small shares become dearer until they vanish. The splits that remain are necessary.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ ROUNDS = 8
 _OFFSET = 0.05
 """Added to shares: what share counts as little."""
 _LOAD_COST = 1e-3
-"""Of the load, beside the shares' prices: of equally dear splits those of less load."""
+"""Cost of the load beside the prices of shares: of equally dear splits, the program chooses one of less load."""
 
 
 def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Iterator[Splits]:
     """Splits of fewer and fewer paths, each of a worst-case load of at most ``load``; begins from such splits.
 
-    ``weight`` is of each pair: what it costs that it splits, 0 where it costs nothing.
+    ``weight`` has the cost of splitting each pair; 0 where a split costs nothing.
     """
     candidates = problem.candidates
     shares = splits.shares

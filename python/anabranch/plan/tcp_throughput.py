@@ -1,12 +1,12 @@
-"""What a pair's TCP connection is predicted to get when its packets are spread over paths of different delay.
+"""Predicts the throughput of a pair's TCP connection when its packets are spread over paths of different delay.
 
 A packet that takes a longer path is overtaken by packets sent after it that take shorter ones. If at least ``DUP_THRESH`` do,
 the receiver's duplicate ACKs make a classic sender retransmit and halve its window, although nothing is lost. So reordering
 counts as loss, with the ratio of packets that are overtaken so (section 4.2 of the paper counts overtaking packets the same way).
 
-With packets at random times (Poisson) of rate ``f`` and every packet's path drawn by the fractions ``x``, a packet on path ``l``
-is overtaken by Poisson(``f sum_s x_s max(0, d_l - d_s)``) packets. The rate is the fixed point at which the response to loss
-(:func:`anabranch.predict.mathis`) gives what reordering at that rate leaves: unique, since more packets mean more overtaking.
+Packets leave at random times (Poisson) of rate ``f``, and the fractions ``x`` draw the path of every packet. Then a packet on path
+``l`` is overtaken by Poisson(``f sum_s x_s max(0, d_l - d_s)``) packets. The rate is a fixed point: TCP's response
+(:func:`anabranch.predict.mathis`) to the reordering at that rate. It is unique, since more packets mean more overtaking.
 A sender that tolerates reordering only answers to the loss of the paths.
 """
 
@@ -25,12 +25,12 @@ _HALVINGS = 60
 
 @dataclass(frozen=True)
 class Connection:
-    """The TCP connection that stands for each pair's traffic: by default that of the paper's section 6."""
+    """The TCP connection that represents each pair's traffic: by default that of the paper's section 6."""
 
     rate_bps: float = 10e6
     """The most that its application sends."""
     payload_bytes: int = 1000
-    """Of a segment."""
+    """Bytes of a segment's payload."""
 
 
 def throughput(
@@ -70,7 +70,7 @@ def throughput(
         response = mathis(np.maximum(rtt, 1e-9), event, mss_bytes=connection.payload_bytes)
         enough = response >= rate
         low, high = np.where(enough, rate, low), np.where(enough, high, rate)
-    # What neither loss nor reordering limits ends a rounding below the most.
+    # Where neither loss nor reordering limits the rate, the bisection ends a rounding below the most.
     return np.where(high == most, most, low)
 
 
@@ -100,5 +100,5 @@ def _at_least_dup_thresh(mean: Floats) -> Floats:
     for count in range(1, DUP_THRESH):
         term = term * mean / count
         below += term
-    # Of small means the difference would be rounding.
+    # For small means, the difference would be rounding.
     return np.where(mean < 1e-4, mean**DUP_THRESH / 6, 1 - below)

@@ -1,4 +1,4 @@
-"""What one TCP flow is predicted to send over a path, and when a route is better than another.
+"""Predicts the rate of one TCP flow over a path, and says when a route is better than another.
 
 All functions take numbers or arrays, which broadcast as in numpy, and return a number or an array.
 

@@ -44,5 +44,5 @@ def plain(values: Floats) -> float | Floats: ...
 @overload
 def plain(values: Booleans) -> bool | Booleans: ...
 def plain(values: npt.NDArray[Any]) -> Any:
-    """An array as it is, but a number instead of an array without dimensions."""
+    """Returns an array unchanged, and an array without dimensions as a number."""
     return values if np.ndim(values) else values.item()

@@ -3,8 +3,8 @@
 Every function has these arguments, numbers or arrays that broadcast as in numpy, and returns a number or an array:
 
 - ``rtt_s``: round-trip time, seconds, above 0;
-- ``loss``: ratio of packets lost, at least 0 and less than 1. Without loss the window is the limit, and the rate infinite where
-  ``max_window`` is;
+- ``loss``: ratio of packets lost, at least 0 and less than 1. Without loss ``max_window`` limits the rate,
+  which is infinite where it is;
 - ``mss_bytes``: payload of a full segment, bytes, above 0;
 - ``max_window``: the most segments that may be in flight (the receiver's window), above 0 or infinite.
 
@@ -50,10 +50,10 @@ def padhye(
 ) -> float | Floats:
     """Reno with timeouts and the receiver's window, the full model (PFTK): what is sent, of which 1 - p arrives.
 
-    Padhye, Firoiu, Towsley, Kurose 1998, section 2.3. For losses of 1e-5 to 0.05 (TCPBP, section 3; its authors say of it only that
+    Padhye, Firoiu, Towsley, Kurose 1998, section 2.3. For losses of 1e-5 to 0.05 (TCPBP, section 3; its authors say only that
     it is accurate over a wider range than models without timeouts). ``timeout_s`` is T0, the first timeout of a sequence, above
     0: RFC 6298 makes it a second at least, Linux the RTT and 200 ms, RFC 5348 proposes four RTT. ``packets_per_ack`` is b, at
-    least 1. Where ``max_window`` begins to limit, the model steps: its two counts of round trips a period differ by (2 - b) / 4.
+    least 1. Where ``max_window`` begins to limit, the model has a step: its two counts of round trips a period differ by (2 - b) / 4.
     """
     extra = {"timeout_s": timeout_s, "packets_per_ack": packets_per_ack}
     return _rate("padhye", rtt_s, loss, mss_bytes, max_window, **extra)
@@ -129,8 +129,8 @@ def linear(
     """Reno with the linear regime: 1/p up to a loss of ``p_max``, the inverse-square-root law from there to 0.05.
 
     TCPBP, section 3, which cites Zaragoza 2006 ("Challenging the square-root law for TCP send-rate") and gives neither constant nor
-    ``p_max``. The constant here, sqrt(3/2b) sqrt(p_max), is the one for which both laws meet: below ``p_max`` a flow loses a packet
-    as often in time as it does there. The default of ``p_max`` is the least loss for which TCPBP takes the other law to hold.
+    ``p_max``. With the constant here, sqrt(3/2b) sqrt(p_max), both laws meet at ``p_max``. Below it, a flow loses packets
+    as often in time as at ``p_max``. The default of ``p_max`` is the least loss for which TCPBP takes the other law to hold.
     Both are a reading, not a finding.
     """
     return _rate("linear", rtt_s, loss, mss_bytes, max_window, packets_per_ack=packets_per_ack, p_max=p_max)

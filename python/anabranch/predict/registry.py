@@ -11,7 +11,7 @@ from anabranch.array_types import Booleans
 
 
 class Validity(NamedTuple):
-    """For which losses a model was found to hold; outside it is still computed."""
+    """The losses for which a model was found to hold; outside of them it is still computed."""
 
     least_loss: float
     greatest_loss: float
@@ -28,7 +28,7 @@ class Validity(NamedTuple):
         return inside if inside.ndim else bool(inside)
 
     def note(self, loss: float) -> str:
-        """Nothing for a loss ratio in the range, what follows for one outside."""
+        """Nothing for a loss ratio in the range; otherwise the consequence."""
         if loss < self.least_loss:
             return f"below {self.least_loss:g}: {self.below}"
         return f"above {self.greatest_loss:g}: {self.above}" if loss > self.greatest_loss else ""
@@ -47,7 +47,7 @@ class Model(NamedTuple):
     name: str
     summary: str
     arguments: tuple[str, ...]
-    """In the order in which the core takes them."""
+    """The arguments in the order in which the core takes them."""
     validity: Validity
 
 
@@ -70,7 +70,7 @@ LAWS: dict[str, ResponseLaw] = {name: ResponseLaw(**law) for name, law in _DESCR
 
 
 def validity(name: str) -> Validity:
-    """For which losses the model of that name was found to hold; :class:`ValueError` if there is none."""
+    """The losses for which the model of that name was found to hold; :class:`ValueError` if there is none."""
     if name not in MODELS:
         raise ValueError(f'there is no model "{name}": it must be one of {", ".join(MODELS)}')
     return MODELS[name].validity

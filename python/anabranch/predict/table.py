@@ -1,4 +1,4 @@
-"""What all models predict of one path, for a table or a JSON document."""
+"""The predictions of all models for one path, for a table or a JSON document."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,10 +24,10 @@ class Prediction(NamedTuple):
     holds: bool
     """Whether the loss is within the two."""
     note: str
-    """What follows if not."""
+    """The consequence of a loss outside them."""
 
     def record(self) -> dict[str, Any]:
-        """As it goes into JSON: ``null`` for infinite."""
+        """The prediction for JSON: ``null`` for infinite."""
         record = self._asdict() | {"summary": MODELS[self.model].summary}
         return {key: None if value == inf else value for key, value in record.items()}
 
@@ -46,7 +46,7 @@ def predictions(
     timeout_s: float | None,
     max_window: float,
 ) -> list[Prediction]:
-    """What each model that needs no more predicts; without ``timeout_s``, the RTT or 200 ms, whichever is greater."""
+    """The predictions of all models that need no other parameters. ``timeout_s`` is by default the RTT, at least 200 ms."""
     timeout = max(rtt_s, LEAST_TIMEOUT_S) if timeout_s is None else timeout_s
     per_ack = {"packets_per_ack": packets_per_ack}
     rates: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""What an eBPF object needs of the simulator, in words."""
+"""Describes in words which features of the simulator an eBPF object needs."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Description(TypedDict):
 
 
 def describe(path: Path) -> Description:
-    """What an object has and needs.
+    """Describes the contents and needs of an object.
 
     Raises:
         InputError: the file cannot be read, or is no such object.

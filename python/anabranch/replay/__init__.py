@@ -1,7 +1,7 @@
 """Replay: the packets of a short span of a run, moving along the map of the network, as one HTML file.
 
-The packets are the engine's own: the run is simulated again to the end of the span, packet by packet, and each packet's way over each
-link is recorded.
+The packets are the engine's own. It simulates the run again to the end of the span, packet by packet, and records each packet's way
+over each link.
 """
 
 from anabranch.replay.page import write

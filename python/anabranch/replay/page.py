@@ -44,7 +44,7 @@ def write(recording: Recording, output: Path) -> Path:
 
 
 def document(recording: Recording) -> dict[str, Any]:
-    """What the player reads. Times are whole microseconds from the begin of the span, and null where they are not known."""
+    """The data that the player reads. Times are whole microseconds from the start of the span, and null where they are not known."""
     columns = recording.crossings
     ends = [(link["src"], link["dst"]) for link in recording.links]
     places = positions([Node(**node) for node in recording.nodes], dict.fromkeys(ends))

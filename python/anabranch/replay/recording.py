@@ -22,24 +22,27 @@ from anabranch.scenario import Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
 
 MOST_CROSSINGS = 100_000
-"""A page with more is slow to load; the recording ends where it has so many."""
+"""The most rows of a recording, which ends there: a page with more is slow to load."""
 _EVENTS = 1 << 14
 _SHOWN = 8
 """Run numbers that a message lists."""
 
 
 class ReplayError(ValueError):
-    """What cannot be replayed: says why, and what would be right."""
+    """A replay that is not possible: says why, and what would be right."""
 
 
 @dataclass(frozen=True)
 class Recording:
     """The packets of a span.
 
-    ``crossings`` has a row for each packet and link: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``,
-    ``entered_s``, ``departs_s`` (when its transmission ends; NaN where it was dropped before, or CoDel had not served it at the end of the span),
-    ``left_s`` (NaN where the packet had not left at the end of the span) and ``fate`` (``arrived``, ``dropped`` by the queue,
-    ``lost`` on the wire, ``on its way``).
+    ``crossings`` has a row for each packet and link, with these columns:
+
+    - ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes`` and ``entered_s``.
+    - ``departs_s``: the end of its transmission. It is NaN where the packet was dropped before, or CoDel had not served it at the end of
+      the span.
+    - ``left_s``: NaN where the packet had not left at the end of the span.
+    - ``fate``: ``arrived``, ``dropped`` by the queue, ``lost`` on the wire, or ``on its way``.
     """
 
     title: str
@@ -64,10 +67,10 @@ def record(
 
     Args:
         directory: a run directory.
-        run: the number of the run, as the column ``run`` has it; by default the least.
+        run: the number of the run in the column ``run``; by default the least.
         at_s: when the span begins, seconds; by default at the end of the warm-up.
-        for_s: how long it is, seconds.
-        progress: whether to show how far the simulation is.
+        for_s: the length of the span, seconds.
+        progress: whether to show the progress of the simulation.
 
     Raises:
         ReplayError: there is no such run or span, the run is not one of the packet engine, or it would be another one today.

@@ -21,13 +21,13 @@ NO_COMMON_SEED = "no common seed"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the page says of one measure. Values are texts with their unit."""
+    """The page's answer for one measure. Values are texts with their unit."""
 
     measure: str
     """The name of the outcome: chooses the words."""
     conditions: int
     best: tuple[str, str]
-    """Of the first condition, as ``worst``: its name and value."""
+    """Name and value of the best treatment under the first condition, and ``worst`` of the worst one."""
     worst: tuple[str, str] | None
     ahead: tuple[str, str] | None
     """The second of the first condition, and by how much the best is better, in per cent."""
@@ -36,12 +36,12 @@ class Answer:
     wins: list[tuple[str, int, int]]
     """Treatment, under how many conditions it is the best, and under how many of these its lead over the second is decided."""
     span: tuple[tuple[str, str], tuple[str, str]] | None
-    """Of a single treatment under several conditions: the condition and the value where it is the best, and the worst."""
+    """For a single treatment under several conditions: the condition and the value where it is the best, and the worst."""
     table: Table | None
 
 
 def of(outcome: Outcome) -> Answer | None:
-    """The answer by one outcome; nothing if it is known of no treatment."""
+    """The answer by one outcome; nothing if no treatment has a value of it."""
     ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     if ranked.is_empty():
         return None

@@ -1,4 +1,4 @@
-"""What treatments cost beside their outcome: queueing and retransmissions."""
+"""The costs of treatments beside their outcome: queueing and retransmissions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.report.parts import largest
 
 @dataclass(frozen=True)
 class Cost:
-    """How one of them is shown; ``values`` as :attr:`anabranch.report.outcomes.Outcome.values` has them."""
+    """One cost and its display; ``values`` has the columns of :attr:`anabranch.report.outcomes.Outcome.values`."""
 
     name: str
     shown: Measure
@@ -24,7 +24,7 @@ class Cost:
 
 
 def costs(e: Evaluation) -> list[Cost]:
-    """Those that are known of some run, and not zero in all."""
+    """The costs that are known of some run, and not zero in all."""
     runs = statistics.per_run(e.runs.flows, e.by)
     waits = e.runs.links.group_by("source", "run").agg(value=pl.col("queue_delay_mean_s").max())
     queueing = runs.join(waits, on=["source", "run"], how="left", maintain_order="left")

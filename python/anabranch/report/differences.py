@@ -1,4 +1,4 @@
-"""What differs between run directories: the same variant of each, seed by seed."""
+"""Differences between run directories: the same variant of each, seed by seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class _Difference:
-    """Of one measure, for one row of the summary in two run directories. Values are as shown."""
+    """The difference of one measure, for one row of the summary in two run directories. Values are as shown."""
 
     shown: Measure
     row: Mapping[str, Any]

@@ -12,7 +12,7 @@ from anabranch.report.chart import Measure
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.parts import MOST_PANELS, Figure, largest, longest
 
-# From this many flows in a run on, how goodput is distributed says more than its mean.
+# From this number of flows in a run on, the distribution of goodput says more than its mean.
 MANY_FLOWS = 9
 LEAST_COMPLETED = 5
 _BAND = (
@@ -51,7 +51,7 @@ def figures(e: Evaluation) -> list[Figure]:
 
 
 def in_panels(e: Evaluation, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
-    """Rows with their ``panel`` (the matrix values without stack and run directory) and ``directory``, the panels, and what a caption says of those omitted."""
+    """Rows with ``panel`` (the matrix values without stack and run directory) and ``directory``; the panels; a caption about omitted panels."""
     names = [variant.rest(e.stack_keys) or "all traffic" for variant in e.runs.variants]
     distinct = list(dict.fromkeys(names))
     panels = distinct[:MOST_PANELS]

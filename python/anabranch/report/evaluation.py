@@ -1,4 +1,4 @@
-"""What the figures and tables of a page are made of: the runs, how their rows are called, and their summaries."""
+"""The data behind the figures and tables of a page: the runs, the names of their rows, and their summaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.report import run_directory, treatments
 from anabranch.report.run_directory import Runs
 
 NO_STACK = "UDP"
-"""What stands for the stack of flows that have none."""
+"""The name in place of a stack for flows that have none."""
 RUN = ("source", "run", "seed")
 """The columns that identify a run."""
 
@@ -23,10 +23,10 @@ RUN = ("source", "run", "seed")
 class Evaluation:
     """Runs, and what all parts of a page need of them.
 
-    ``by`` are the columns that make a row of the summary: variant, stack, and what else differs among the flows of a
-    run. ``stack_keys`` are the keys of the matrix that say no more than the stack's name. ``summary`` and ``times`` are
-    what :func:`anabranch.statistics.summary` and :func:`anabranch.statistics.completion_times` return by ``by``, with
-    the names of their rows: ``group`` without the stack, ``label`` in full.
+    ``by`` are the columns that identify a row of the summary: variant, stack, and other columns that differ among the flows
+    of a run. ``stack_keys`` are the keys of the matrix that say no more than the stack's name. ``summary`` and ``times``
+    are the results of :func:`anabranch.statistics.summary` and :func:`anabranch.statistics.completion_times` by ``by``,
+    with the names of their rows: ``group`` without the stack, ``label`` in full.
     """
 
     runs: Runs
@@ -54,7 +54,7 @@ class Evaluation:
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """What :func:`anabranch.statistics.link_summary` returns, and ``peak``: the utilisation in the busiest sample after the warm-up."""
+        """The table of :func:`anabranch.statistics.link_summary`, and ``peak``: the utilisation in the busiest sample after the warm-up."""
         links = statistics.link_summary(self.runs.links)
         key = ["source", "variant", "link"]
         if self.runs.link_series is None:

@@ -1,4 +1,4 @@
-"""What was run: the head and the foot of the page."""
+"""Facts about the runs: the head and the foot of the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.report.run_directory import Runs, Source
 
 
 def of(source: Source, index: int, runs: Runs, destination: Path | None = None) -> dict[str, Any]:
-    """What was run, for the head and the foot of the page; commands name the directory, or the ``destination`` that it will have."""
+    """Facts about the runs, for the head and the foot of the page; commands name the directory, or the ``destination`` that it will have."""
     manifest = source.manifest
     seeds = sorted({run["seed"] for run in manifest["runs"]})
     longest = max(run["simulated_s"] for run in manifest["runs"])
@@ -101,7 +101,7 @@ def _magnitude(count: int) -> str:
 
 
 def _real_time(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, Any]]:
-    """Of runs of the kernel engine: the Linux that ran, and how late its packets were in the worst run."""
+    """For runs of the kernel engine: the Linux that ran, and how late its packets were in the worst run."""
     late = [run["lateness"] for run in runs if "lateness" in run]
     if not late:
         return []

@@ -25,9 +25,9 @@ _DOTS_PER_INCH = 300
 _POINTS_PER_PIXEL = 0.75
 _GREY = "#333333"
 _NARROW_MAP = 500
-"""Below so many pixels the names on a map are smaller."""
+"""Width in pixels below which the names on a map are smaller."""
 _NARROW_BAR = 36
-"""Below so many pixels the number above a bar stands upright."""
+"""Width in pixels below which the number above a bar stands upright."""
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -100,7 +100,7 @@ def _change_texts(drawing: Specification, **options: Any) -> None:
 
 
 def _in_points(size: re.Match[str]) -> str:
-    """A PDF's unit is the point, whatever unit the SVG means."""
+    """The size in points: the unit of a PDF is the point, not the unit of the SVG."""
     width, height = (_POINTS_PER_PIXEL * float(number) for number in size.groups())
     return f' width="{width:g}" height="{height:g}"'
 
@@ -131,7 +131,7 @@ def _configuration(width: float, layout: Mapping[str, Any]) -> Specification:
 
 
 def _each_variant(figure: Figure) -> list[Figure]:
-    """A figure with a selector of variants, one by one; any other as it is."""
+    """A figure for each variant if the figure has a selector of variants; otherwise the figure itself."""
     labels = figure.layout.get("variants", ())
     if len(labels) < 2:
         return [figure]

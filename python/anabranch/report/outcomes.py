@@ -1,4 +1,4 @@
-"""What treatments are judged by: goodput, and completion times of flows that finish."""
+"""Outcomes by which treatments are judged: goodput, and completion times of flows that finish."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.report.vega_lite import Specification
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one of them is named, drawn and compared.
+    """One outcome: its name, its chart and its values to compare.
 
     ``table`` has a row for each row of the summary, with the mean in the column of ``shown`` and half the width of its
     interval in the column ``half``. ``values`` has a row for each run and row of the summary: the columns by which rows

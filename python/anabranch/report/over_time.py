@@ -85,7 +85,7 @@ def _layout(e: Evaluation, legend: Sequence[str]) -> dict[str, Any]:
 
 
 def _columns(e: Evaluation) -> int:
-    """As many panels in a row as the last key has values, so that a row compares along that key."""
+    """The number of panels in a row: that of the last key's values, so that a row compares along that key."""
     keys = [key for key in e.runs.keys if key != DIRECTORY]
     last = {variant.values[keys[-1]] for variant in e.runs.variants} if keys else set()
     return len(last) if 2 <= len(last) <= 5 else min(4, len({variant.own_label for variant in e.runs.variants}))

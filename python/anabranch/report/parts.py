@@ -1,4 +1,4 @@
-"""What pages are put together from: figures, and tables with columns that say what they mean."""
+"""Parts of pages: figures, and tables whose columns say their meaning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its heading, unit, what it means, and how to get its cells."""
+    """A column of a table: its heading, unit and meaning, and the functions that make its cells."""
 
     title: str
     unit: str
@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows and what it is sorted by."""
+    """A cell of a table: the text that it shows, and the key by which it is sorted."""
 
     text: str
     key: str

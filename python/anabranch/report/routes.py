@@ -1,4 +1,4 @@
-"""Routes that follow what is measured: which path each pair had when, and what was known of the links."""
+"""Routes that follow measurements: the path of each pair over time, and the estimates of the links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PANELS = 12
 
 
 def timeline(runs: Runs) -> Figure | None:
-    """Which path packets of each pair took when, in the first run of every variant."""
+    """The path that packets of each pair took over time, in the first run of every variant."""
     if runs.routes.is_empty():
         return None
     spans = _spans(runs)
@@ -69,7 +69,7 @@ def _shown_path() -> pl.Expr:
 
 
 def changes(runs: Runs) -> Table | None:
-    """The first route of each pair, and every change, with what was known of it then."""
+    """The first route of each pair, and every change, with the estimates at that time."""
     if runs.routes.is_empty():
         return None
     labels = {variant.index: variant.label for variant in runs.variants}

@@ -15,7 +15,7 @@ from anabranch.results import COMPLETE, MANIFEST
 from anabranch.runs import manifest
 from anabranch.runs.directory import settle
 
-# What a report takes of the tables; they have more.
+# The columns of the tables that a report uses; the tables have more.
 _COLUMNS = {
     "flows": (
         *("run", "flow", "traffic", "src", "dst", "stack", "routing", "start_s", "end_s", "fct_s", "goodput_bps"),
@@ -63,7 +63,7 @@ def unreadable_series(directories: Iterable[Path], error: Exception) -> RunDirec
 class Variant:
     """One combination of the matrix values, in one run directory.
 
-    ``values`` are texts. ``numbers`` has those that are quantities, in base units, and ``units`` the name of that unit.
+    ``values`` are texts. ``numbers`` has the values that are quantities, in base units, and ``units`` the names of these units.
     """
 
     index: int
@@ -97,7 +97,7 @@ class Source:
 
     @property
     def warm_up_s(self) -> float:
-        """From when on goodput counts, seconds; the longest if it is a key of the matrix."""
+        """End of the warm-up, from which on goodput counts, seconds; the longest if it is a key of the matrix."""
         return max(float(run["warm_up_s"]) for run in self.manifest["runs"])
 
     @property
@@ -122,10 +122,10 @@ class Source:
 class Runs:
     """Everything that a report is made of.
 
-    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
-    directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run,
-    whether it was ``interrupted``, and ``active_share`` (share of the measured time that lies between the flow's start
-    and its end). ``states`` has the shares of time in the states of congestion controls that report them; it is empty
+    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables,
+    and two more: ``source`` (index of the run directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one
+    chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run, and whether it was
+    ``interrupted``. Its ``active_share`` is the share of the measured time that lies between the flow's start and its end. ``states`` has the shares of time in the states of congestion controls that report them; it is empty
     without any. ``routes`` and ``link_state`` are of routings that measure links; ``routes`` is empty without any.
     """
 

@@ -80,7 +80,7 @@ def axes(runs: Runs) -> list[Axis]:
 
 
 def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
-    """A measure along a condition, with its interval as a band: a line for each treatment, a panel for the rest of the condition."""
+    """A measure along a condition, with its interval as a band: a line for each treatment, a panel for each value of the other conditions."""
     shown, stacks = outcome.shown, e.stacks
     bands = ", mean over the seeds. Bands: 95 % confidence interval." if e.has_several_seeds else "."
     rows = (
@@ -136,11 +136,11 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
 
 
 def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
-    """Which treatment is best over two conditions: a cell for each pair of their values, in the colour of the best.
+    """The best treatment over two conditions: a cell for each pair of their values, in the colour of the best.
 
     Args:
         runs: what was run.
-        outcome: what is judged.
+        outcome: the measure by which treatments are judged.
         x: the condition across.
         y: the condition upwards.
     """

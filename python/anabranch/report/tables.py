@@ -14,7 +14,7 @@ from anabranch.text_table import size_class
 
 
 def group_columns(e: Evaluation) -> list[Column]:
-    """What a row is of: stack, matrix values, and what else differs among the flows of a run."""
+    """Columns that identify a row: stack, matrix values, and other columns that differ among the flows of a run."""
 
     def matrix_value(key: str) -> Callable[[Mapping[str, Any]], str]:
         return lambda row: e.runs.variants[row["variant"]].values[key]
@@ -31,7 +31,7 @@ def group_columns(e: Evaluation) -> list[Column]:
 
 
 def summary(e: Evaluation) -> Table:
-    """What each stack of each variant reached, and what it cost."""
+    """The results and costs of each stack of each variant."""
     rows = e.summary
     shown = chart.rate("goodput_bps", "Goodput", largest(rows["goodput_bps"]))
     single = chart.rate("flow_goodput_bps", "per flow", largest(rows["flow_goodput_bps"]))

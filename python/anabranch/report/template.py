@@ -36,6 +36,6 @@ def render(**values: Any) -> str:
 
 
 def _source(environment: jinja2.Environment, name: str) -> markupsafe.Markup:
-    """A style sheet or script of ours, to go in as it is."""
+    """A style sheet or script of ours, which the template inserts unchanged."""
     assert environment.loader is not None
     return markupsafe.Markup(environment.loader.get_source(environment, name)[0])

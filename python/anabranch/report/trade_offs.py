@@ -1,4 +1,4 @@
-"""What an outcome costs: treatments by outcome and cost, and the Pareto front of each condition."""
+"""The cost of an outcome: treatments by outcome and cost, and the Pareto front of each condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one chooses and what one is given: the names of treatments and conditions."""
+"""The names of treatments, which one chooses, and of conditions, which are given."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CONDITION, TREATMENT = "condition", "treatment"
 def named(runs: Runs, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """For each row of a summary its treatment and its condition: the columns ``by``, :data:`TREATMENT`, :data:`CONDITION`.
 
-    A treatment names the stack where the stacks of a condition differ, and what is chosen beside it: keys that say no more
-    than the stack there are left out.
+    A treatment names the stack where the stacks of a condition differ, and the other keys that one chooses. It leaves out keys that
+    say no more than the stack there.
     """
     entries = rows.to_dicts()
     values = [runs.variants[row["variant"]].values for row in entries]

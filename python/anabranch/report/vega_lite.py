@@ -1,6 +1,6 @@
 """Parts of Vega-Lite specifications, as the plain data that https://vega.github.io/vega-lite describes.
 
-Altair has classes for all of them, but importing it and copying its objects takes longer than the rest of a report. Tests
+Altair has classes for all of them, but importing it and copying its objects takes longer than all other work for a report. Tests
 compare the specifications with its schema.
 """
 

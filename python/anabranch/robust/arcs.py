@@ -1,8 +1,8 @@
 """All paths at once: the single program in shares of pairs on links, instead of shares of paths.
 
-A pair's traffic is a unit flow, which any set of paths makes and which comes apart into paths again. The program has a
-column for each pair and link however many paths there are, so none is enumerated nor priced. Where a network is the same
-both ways (links, capacities and traffic model), so is some best routing: the program then holds one of each two pairs and
+A pair's traffic is a unit flow: any set of paths makes one, and it can be decomposed into paths again. The program has a
+column for each pair and link, whatever the number of paths. So no path is enumerated or priced. Where a network is the same
+both ways (links, capacities and traffic model), some best routing is so too: the program then holds one of each two pairs and
 one of each two links.
 """
 
@@ -20,13 +20,13 @@ from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
 
 _SMALL = 20_000
-"""Programs of so many columns are solved by an interior point in a second."""
+"""Columns of a program that an interior point solves in a second."""
 _COARSE = (1e-2, 1e-3)
-"""The first tolerances of the first-order method: the first gives an answer early, the second is what 1 % takes."""
+"""The first tolerances of the first-order method: the first gives an answer early, the second suffices for a gap of 1 %."""
 _FINEST = 1e-9
-"""The least tolerance asked for."""
+"""The least tolerance of the first-order method."""
 _NOTHING = 1e-7
-"""Shares of a pair on a link below this are what interior points leave of zero."""
+"""Shares of a pair on a link below this count as zero, which interior points do not reach."""
 
 
 def mirrored_links(problem: Problem) -> Integers | None:
@@ -49,10 +49,10 @@ def mirrored_links(problem: Problem) -> Integers | None:
 
 
 def all_paths(best: Best, gap: float) -> None:
-    """Solve the program to this relative gap; a traffic model that is an explicit set is not for it.
+    """Solve the program to this relative gap; the traffic model must not be an explicit set.
 
-    A first-order method comes close very fast: its points violate rows a little, but splits and bounds made of them do not, and
-    have a gap of their own. So it is asked for more and more until that is small enough. An interior point is the last resort,
+    A first-order method comes close very fast. Its points violate rows a little. Splits and bounds made of these points do not, and
+    have a gap of their own. So its tolerance is lowered until that gap is small enough. An interior point is the last resort,
     and the first for small programs.
     """
     problem = best.problem
@@ -89,7 +89,7 @@ class _Program:
         own = np.flatnonzero(sources < targets) if mirror is not None else np.arange(pairs)
         self.blocks = np.flatnonzero(np.arange(links) < mirror) if mirror is not None else np.arange(links)
         load = program.add_columns(1, cost=1.0)
-        # A column for each pair and link, but those that lead back to the source or on from the destination.
+        # A column for each pair and link, except links that lead back to the source or away from the destination.
         enters, leaves = network.sources.astype(np.int64), network.targets.astype(np.int64)
         useful = (leaves[None, :] != sources[own, None]) & (enters[None, :] != targets[own, None])
         self.column = np.full((pairs, links), -1)
@@ -99,7 +99,7 @@ class _Program:
         self.column[own] = ids
         if mirror is not None:
             self.column[self.back[own]] = ids[:, mirror]
-        # What enters a node leaves it; one leaves the source.
+        # Flow conservation: the flow that enters a node leaves it; a flow of one leaves the source.
         row = np.full((pairs, nodes), -1)
         kept = np.ones((len(own), nodes), dtype=bool)
         kept[np.arange(len(own)), targets[own]] = False

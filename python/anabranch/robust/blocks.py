@@ -1,8 +1,8 @@
 """The rows that bear the worst matrix of a link: the dual of its worst case inside the program (equations 10 to 14).
 
-For a link ``l`` of capacity ``c`` they say that some ``r``, ``y`` and ``q`` of at least 0 keep
-``sum R_i r_i + sum C_j y_j + sum w_ij q_ij <= c t`` and ``share_ij(l) <= r_i + y_j + q_ij`` for every pair that may
-cross it. The dual values of the latter are a worst matrix times the weight of the link: a proof of a lower bound.
+For a link ``l`` of capacity ``c``, these rows require some ``r``, ``y`` and ``q`` of at least 0 for which
+``sum R_i r_i + sum C_j y_j + sum w_ij q_ij <= c t``. They also require ``share_ij(l) <= r_i + y_j + q_ij`` for every pair that may
+cross the link. The dual values of the latter are a worst matrix times the weight of the link: a proof of a lower bound.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Weighted:
     amount: Floats
     """Bit/s times weight, above the model's lower bounds; of an explicit set, the weights of matrices, not pairs."""
     weight: Floats
-    """Of each link of the network, at least; counts only where the model has lower bounds."""
+    """Least weight of each link of the network; counts only where the model has lower bounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Routing:
     """Bit/s that count one in the program."""
     load: int
     column: Integers
-    """Of each path."""
+    """The column of each path."""
     load_scale: float = 1.0
     """Load that counts one in the program."""
 
@@ -53,7 +53,7 @@ class Routing:
         return Routing(program, candidates, scale, load, column, load_scale)
 
     def shares(self, optimum: Optimum) -> Floats:
-        """Of each path."""
+        """The share of each path."""
         found: Floats = optimum.columns[self.column]
         return found
 

@@ -1,12 +1,12 @@
-"""The linear program with blocks for links: for all of them (`compact`), or for those that turn out to matter (`auto`).
+"""The linear program with blocks for links: for all links (`compact`), or for the links that matter (`auto`).
 
 A block bears every matrix of the traffic model on its link (:mod:`anabranch.robust.blocks`). With blocks for all links this
-is the paper's single program (equations 9 to 14). `auto` begins with the links that an even split loads most, and adds those
-that the separation of the worst matrices finds overloaded by the program's answer: the others' rows would not bind.
+is the paper's single program (equations 9 to 14). `auto` begins with the links that an even split loads most. Separation of the
+worst matrices then finds the links that the program's answer overloads, and `auto` adds these. The rows of other links would not bind.
 
-When all paths are allowed, `auto` solves one program in shares of links (:mod:`anabranch.robust.arcs`), `compact` prices
-paths, as `auto` does for an explicit set of matrices: each round adds the cheapest path of every pair that is, by the duals of
-the program, cheaper than all of its candidates. The cheapest paths prove the lower bound, whatever the candidates are.
+When all paths are allowed, `auto` solves one program in shares of links (:mod:`anabranch.robust.arcs`). `compact` prices paths, and
+so does `auto` for an explicit set of matrices. Each round looks for the cheapest path of every pair by the duals of the program. It
+adds the path if it is cheaper than all candidates of the pair. The cheapest paths prove the lower bound for any candidates.
 """
 
 import numpy as np
@@ -24,9 +24,9 @@ from anabranch.robust.traffic import Bounds
 _FIRST_SHARE = 0.7
 """Links that an even split loads with this share of the greatest load have a block from the beginning."""
 _OVERLOADED = 1e-9
-"""By what ratio a link must be above the program's load to get a block."""
+"""The relative excess over the program's load from which on a link gets a block."""
 _CHEAPER = 1e-9
-"""By what share of the bound a path must be cheaper than its pair's candidates, to become one."""
+"""The share of the bound by which a path must be cheaper than its pair's candidates, to become one."""
 
 
 def compact(best: Best, gap: float) -> None:

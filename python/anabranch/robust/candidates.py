@@ -15,9 +15,9 @@ from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Network
 
 By = Literal["hop-count", "delay"]
-"""What is short."""
+"""The length of a path, by which paths are compared."""
 Ties = Literal["links", "delay", "hop-count", "first-found"]
-"""Which of equally short paths comes first: the one of earlier links, of less delay or hops, or that networkx finds first."""
+"""The order of equally short paths: first the one of earlier links, of less delay or hops, or that networkx finds first."""
 
 Number = TypeVar("Number", np.float64, np.int64)
 _PICOSECONDS = 1e12
@@ -31,7 +31,7 @@ class Candidates:
 
     network: Network
     pair: Integers
-    """Of each path, ascending."""
+    """The pair of each path, ascending."""
     start: Integers
     """Where each path's links begin in ``path_links``; one more entry than paths."""
     path_links: Integers
@@ -48,7 +48,7 @@ class Candidates:
 
     @cached_property
     def hops(self) -> Integers:
-        """Of each path."""
+        """The hops of each path."""
         start = self.start.astype(np.int64)
         return start[1:] - start[:-1]
 
@@ -71,7 +71,7 @@ class Candidates:
 
     @cached_property
     def delays(self) -> Floats:
-        """Of each path, seconds."""
+        """The delay of each path, seconds."""
         return self.sums(self.network.delays)
 
     def keep(self, mask: Booleans) -> "Candidates":
@@ -111,7 +111,7 @@ class Candidates:
 
 
 def shortest(network: Network, count: int, by: By = "hop-count", ties: Ties = "links") -> Candidates:
-    """The ``count`` shortest loopless paths of every pair, or as many as there are (Yen 1971).
+    """The ``count`` shortest loopless paths of every pair (Yen 1971), or all of a pair that has fewer.
 
     Raises:
         RobustError: ``count`` is not from 1 to 1,000,000, a pair has no path, or a link has no delay by which to compare.

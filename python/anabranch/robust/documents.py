@@ -14,9 +14,9 @@ from anabranch.routes import Path, Route, Routes
 
 
 def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> dict[str, Any]:
-    """What ``anabranch robust --json`` prints; rates in bit/s, the gap relative to the worst-case load.
+    """The document that ``anabranch robust --json`` prints. Rates are in bit/s, the gap is relative to the worst-case load.
 
-    ``failures`` are what :func:`anabranch.robust.failures.after` tells of these splits.
+    ``failures`` are the results of :func:`anabranch.robust.failures.after` for these splits.
     """
     network, loads = routing.problem.network, routing.loads
     pair, amount = loads.matrix(loads.worst)
@@ -52,7 +52,7 @@ def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> d
 
 
 def protected_document(found: Protected) -> dict[str, Any]:
-    """What ``anabranch robust --protect --json`` prints: the splits, and after each failure those of the pairs that change."""
+    """The document that ``anabranch robust --protect --json`` prints: the splits, and after each failure those of the pairs that change."""
     network = found.problem.network
     return {
         "topology": network.topology.name,

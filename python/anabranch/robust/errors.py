@@ -1,4 +1,4 @@
-"""What can be wrong with a question of robust routing."""
+"""Errors of robust routing."""
 
 
 class RobustError(ValueError):

@@ -56,7 +56,7 @@ class _Matrices:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.known: dict[bytes, Floats] = {}
-        """What each pair sends, bit/s."""
+        """The traffic of each pair, bit/s."""
 
     def add(self, loads: Loads, places: Integers) -> None:
         """The worst matrices of these links."""
@@ -93,7 +93,7 @@ class _Finite:
         """The links of a matrix's rows, and the first row."""
 
     def solve(self, limit_s: float) -> Optimum:
-        """With the matrices that have come since."""
+        """Solve the program with the matrices that have come since."""
         known = list(self.matrices.known.values())
         for matrix in known[self._borne :]:
             self._bear(matrix)

@@ -1,4 +1,4 @@
-"""Failures of links: what they do to splits that are renormalised, and sets of them."""
+"""Failures of links: sets of them, and their effect on splits that are renormalised."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class AfterFailure:
-    """What is left after a failure."""
+    """The network after a failure."""
 
     failure: Failure
     load: float
@@ -73,7 +73,7 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
 
 
 def surviving(splits_paths: Splits, failure: Failure) -> Booleans:
-    """Which paths have none of the links that fail."""
+    """Whether each path has none of the links that fail."""
     candidates = splits_paths.candidates
     fails = np.zeros(candidates.network.links, dtype=bool)
     fails[list(failure.links)] = True

@@ -2,8 +2,9 @@
 
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
-is a CSV with the header ``source,target,rate`` (or ``src,dst,rate``), TOML ``[Seattle]`` with ``Denver = "1Gbps"`` below it, or SNDlib XML, whose demands count
-Mbit/s as its capacities do. Pairs that are not named send nothing; every node of a hose must be named.
+is a file of one of three formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
+``Denver = "1Gbps"`` below it. In SNDlib XML, demands have the unit of its capacities. Pairs that are not named send nothing; every
+node of a hose must be named.
 """
 
 import csv
@@ -21,7 +22,9 @@ from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Network
 from anabranch.toml_text import TomlError, parse
 
-_SNDLIB_BPS = 1e6
+_TOPOHUB_BPS = {"sndlib/brain": 1.0}
+"""The unit of demands in TopoHub, which does not say it, where it is not Mbit/s: SNDlib's file has BITSPERSEC."""
+_MBPS = 1e6
 _NAMED = ("demands", "gravity")
 _NODE_RATES = ("rate", "sent", "received")
 _ENDS = {"src": "source", "dst": "target"}
@@ -29,7 +32,7 @@ _ENDS = {"src": "source", "dst": "target"}
 
 
 def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
-    """What each node may send and receive, bit/s: a rate for all, or a file.
+    """The most that each node may send and receive, bit/s: a rate for all, or a file.
 
     Raises:
         RobustError: neither a rate nor a file that can be used.
@@ -54,7 +57,7 @@ def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
 
 
 def pair_rates(source: str, network: Network) -> Floats:
-    """What each pair sends, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
+    """The rate of each pair, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
 
     Raises:
         RobustError: none of these, or it cannot be used.
@@ -90,20 +93,27 @@ def pair_rows(path: Path) -> Iterator[tuple[str, str, str, float]]:
 
 
 def own_demands(network: Network) -> Floats:
-    """The demands that TopoHub has for the topology (SNDlib's instances have some), Mbit/s.
+    """The demands that TopoHub has for the topology of this name (SNDlib's instances have some), bit/s.
 
     Raises:
-        RobustError: there are none.
+        RobustError: there are none, or the topology lacks one of its nodes.
     """
     from anabranch.topologies import topohub_names
 
     name = network.topology.name
     demands: dict[Any, Any] = {}
-    ids: dict[Any, int] = {}
+    nodes: dict[Any, int] = {}
     if name in topohub_names.names():
         document = topohub_names.document(name)
         demands = document["graph"].get("demands") or {}
-        ids = {node["id"]: index for index, node in enumerate(document["nodes"])}
+        # A file may have this name, and other nodes or another order.
+        place = {node: index for index, node in enumerate(network.names)}
+        ids = [node["id"] for node in document["nodes"]]
+        known = [node.name for node in topohub_names.load(name).nodes]
+        nodes = {
+            identity: _node(place, node, f"the demands of {name}", network)
+            for identity, node in zip(ids, known, strict=True)
+        }
     if not demands:
         raise RobustError(
             f"{name} has no demands of its own (SNDlib's topologies in TopoHub have); give a file or gravity=RATE"
@@ -112,7 +122,7 @@ def own_demands(network: Network) -> Floats:
     for source, row in demands.items():
         for target, value in row.items():
             if source != target:
-                matrix[ids[source], ids[target]] += float(value) * _SNDLIB_BPS
+                matrix[nodes[source], nodes[target]] += float(value) * _TOPOHUB_BPS.get(name, _MBPS)
     return matrix
 
 
@@ -201,10 +211,13 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
 
 
 def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
+    from anabranch.topologies.formats.sndlib import unit_bps
     from anabranch.topologies.formats.xml import content, root
 
     found: dict[tuple[str, str], float] = {}
-    for number, demand in enumerate(root(input_files.content(path), str(path)).iter("demand"), 1):
+    network = root(input_files.content(path), str(path))
+    unit = unit_bps(network, str(path))
+    for number, demand in enumerate(network.iter("demand"), 1):
         where = f"{path}: <demand> {demand.get('id', number)}"
         ends = content(demand.find("source")), content(demand.find("target"))
         try:
@@ -213,7 +226,7 @@ def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
             raise RobustError(f"{where}: has no number in <demandValue>") from None
         if not ends[0] or not ends[1] or not 0 <= value < float("inf"):
             raise RobustError(f"{where}: needs <source>, <target> and a <demandValue> of at least 0")
-        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * _SNDLIB_BPS
+        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * unit
     if not found:
         raise RobustError(f"{path}: has no <demand>; SNDlib's networks with demands have them")
     for (src, dst), rate in found.items():

@@ -1,4 +1,4 @@
-"""The exact worst-case load while splits change pair by pair: what a local search asks for, again and again."""
+"""The exact worst-case load while splits change pair by pair, for local searches."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ class WorstLoads:
     """The worst-case load of every link, kept up to date; a change costs the worst matrices of the links that it touches."""
 
     def __init__(self, network: Network, model: TrafficModel, splits: Splits) -> None:
-        """Of these splits."""
+        """Begins with these splits."""
         self.network = network
         self.model = model
         self._shares = np.zeros((network.links, network.pairs))
@@ -33,7 +33,7 @@ class WorstLoads:
         return float(self.loads.max())
 
     def flow(self, pair: int) -> Flow:
-        """What share of the pair's traffic crosses which link."""
+        """The share of the pair's traffic that crosses each link."""
         links = np.flatnonzero(self._shares[:, pair])
         return dict(zip(links.tolist(), self._shares[links, pair].tolist(), strict=True))
 
@@ -45,11 +45,11 @@ class WorstLoads:
         return loads
 
     def change(self, changes: Iterable[tuple[int, Flow]]) -> None:
-        """Let these pairs' traffic go so."""
+        """Change the flows of these pairs, and update the loads."""
         self.loads = self._updated(self._change(changes))
 
     def _change(self, changes: Iterable[tuple[int, Flow]]) -> list[tuple[int, Integers, Floats]]:
-        """The links that change, by pair, with what was there."""
+        """The links that change, by pair, with their former shares."""
         before: list[tuple[int, Integers, Floats]] = []
         for pair, flow in changes:
             old = self._shares[:, pair].copy()

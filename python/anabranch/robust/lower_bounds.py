@@ -1,9 +1,9 @@
 """Lower bounds on the worst-case load of any routing, from weighted traffic matrices alone.
 
 Let each link ``l`` have a weight ``v_l`` with ``sum c_l v_l = 1`` and a traffic matrix ``T_l`` of the model. The worst-case
-load of a routing is at least the weighted mean ``sum_l v_l (traffic of T_l over l)``, which no routing makes less than if
-each pair takes the path of least ``sum_l v_l T_l(pair)`` over its links. So any weights and matrices prove a bound, however
-they were found: weak duality of equations 9 to 14.
+load of a routing is at least the weighted mean ``sum_l v_l (traffic of T_l over l)``. This mean is least if each pair takes the path
+of least ``sum_l v_l T_l(pair)`` over its links. So any weights and matrices prove a bound, however they were found: weak duality
+of equations 9 to 14.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from anabranch.robust.traffic import Bounds, TrafficModel
 
 
 def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Floats:
-    """What each pair pays for each link (pair, link), so that the cheapest paths of all pairs add up to a lower bound."""
+    """The price of each link for each pair (pair, link), so that the cheapest paths of all pairs add up to a lower bound."""
     found, paid = unscaled_prices(network, model, weighted)
     return found / paid if paid > 0 else found
 
@@ -25,8 +25,8 @@ def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Floats:
 def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -> tuple[Floats, float]:
     """The same before scaling, and the sum of weights times capacities that makes it a bound.
 
-    The weights of the links are the least that keep the matrices within the model. Where that asks for some traffic of pairs
-    at least, a link may count more, with that traffic alone.
+    The weights of the links are the least that keep the matrices within the model. If the model has a least traffic of pairs,
+    a link may have a greater weight, with this least traffic alone.
     """
     if isinstance(model, Bounds):
         above = model.above

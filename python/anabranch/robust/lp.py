@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
 _MOST_ITERATIONS = 100_000
-"""Of a first-order method; beyond them it no longer comes closer."""
+"""The most iterations of a first-order method; it no longer comes closer beyond them."""
 _GRACE_S = 0.5
 """How long an interrupted solver may take to stop before it is left alone."""
 
@@ -49,7 +49,7 @@ class Program:
     """Minimise ``cost`` times columns, with rows between bounds; columns and rows are added in blocks."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Starts an empty program."""
         self.columns = 0
         self.rows = 0
         self._columns: list[tuple[Floats, Floats, Floats]] = []
@@ -59,13 +59,13 @@ class Program:
         self._highs: highspy.Highs | None = None
 
     def add_columns(self, count: int, cost: Floats | float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
-        """So many columns alike; the index of the first."""
+        """Add ``count`` equal columns; returns the index of the first."""
         self._columns.append((np.full(count, cost), np.full(count, lower), np.full(count, upper)))
         self.columns += count
         return self.columns - count
 
     def add_rows(self, lower: Floats, upper: Floats) -> int:
-        """Rows with these bounds; the index of the first."""
+        """Add rows with these bounds; returns the index of the first."""
         self._rows.append((np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)))
         self.rows += len(lower)
         return self.rows - len(lower)
@@ -76,10 +76,10 @@ class Program:
         self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
 
     def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
-        """The optimum; once solved by simplex, rows added since are added to the solver, which goes on from there.
+        """The optimum. After a solution by simplex, further rows are added to the solver, which continues from there.
 
-        ``tolerance`` is the relative gap between primal and dual value, and for a first-order method the violation of rows
-        as well, at which a point is good enough.
+        A point is good enough if the relative gap between its primal and dual value is at most ``tolerance``. For a first-order
+        method, the violation of rows must be so as well.
 
         Raises:
             RobustError: there is none, or HiGHS does not find it.
@@ -100,7 +100,7 @@ class Program:
         if status == kinds.kTimeLimit:
             raise OutOfTime
         if status != kinds.kOptimal and method == "interior-point":
-            # Interior point without crossover may end just short of its tolerances; simplex goes the rest of the way.
+            # Interior point without crossover may end just short of its tolerances; simplex then finishes.
             highs.setOptionValue("solver", "simplex")
             _run(highs)
             status = highs.getModelStatus()

@@ -1,4 +1,4 @@
-"""A topology as arrays: what the linear programs and the searches see."""
+"""A topology as arrays, for the linear programs and the searches."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ class Network:
 
     topology: Topology
     sources: Integers
-    """Of each link, ``u32``."""
+    """The source of each link, ``u32``."""
     targets: Integers
     capacity: Floats
     """Bit/s."""
@@ -51,7 +51,7 @@ class Network:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the nodes."""
+        """The names of the nodes."""
         return tuple(node.name for node in self.topology.nodes)
 
     @property
@@ -85,7 +85,7 @@ class Network:
         return source * (self.nodes - 1) + target - (target > source)
 
     def pair_name(self, pair: int) -> str:
-        """For messages."""
+        """The name of a pair for messages."""
         return f"{self.names[self.pair_sources[pair]]} -> {self.names[self.pair_targets[pair]]}"
 
     def link_name(self, link: int) -> tuple[str, str]:
@@ -100,7 +100,7 @@ class Network:
 
     @cached_property
     def delays(self) -> Floats:
-        """Of each link, seconds.
+        """The delay of each link, seconds.
 
         Raises:
             RobustError: the topology gives neither delay nor length of a link.

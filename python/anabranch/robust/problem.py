@@ -52,7 +52,7 @@ class Problem:
 
     @cached_property
     def nodes_proof(self) -> "Proof":
-        """The greatest bound of a node's own links: what it may send (receive) over the capacity that leaves (enters) it."""
+        """The greatest bound of a node's own links: the most that it may send (receive) over the capacity that leaves (enters) it."""
         return _nodes_proof(self)
 
     def check(self) -> None:
@@ -92,7 +92,7 @@ class Best:
 
     @property
     def gap(self) -> float:
-        """Of the bounds, relative to the upper one."""
+        """The gap of the bounds, relative to the upper one."""
         return relative_gap(self.proof.bound, self.upper)
 
     @property

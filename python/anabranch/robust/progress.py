@@ -1,4 +1,4 @@
-"""Both bounds closing, on standard error."""
+"""Shows both bounds as they close, on standard error."""
 
 from anabranch.progress import StatusLine
 

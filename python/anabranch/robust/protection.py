@@ -1,12 +1,13 @@
 """Splits that also bear failures: one program over the network as it is and after each failure.
 
-When links fail, the pairs that lose paths keep what they have on the others and spread the rest over these anew: for each
-failure and path that is left, a further share. The worst-case load of the network as it is and after each failure is the
-same ``t``, which is minimised; so the answer is the least load that the operator must allow for to survive every failure.
-Blocks are added for the links, of whichever failure, that separation finds overloaded, as in :mod:`anabranch.robust.blockwise`.
+When links fail, the pairs that lose paths keep their shares on the other paths, and spread the lost shares over these anew: a further
+share for each failure and surviving path. The program minimises one ``t``, the worst-case load of the network as it is and
+after each failure. So the answer is the least load that the operator must allow for to survive every failure.
+Blocks are added for the links, of any failure, that separation finds overloaded, as in :mod:`anabranch.robust.blockwise`.
 
-A lower bound needs no solver: with weighted matrices for links after failures, a path costs a pair its price before, its price
-after each failure that it survives, and the price of the cheapest path that is left after each that it does not.
+A lower bound needs no solver. Weighted matrices for links before and after failures give each path its prices. A path costs a pair its
+price before failures, and its price after each failure that it survives. For each other failure, the price of the cheapest surviving
+path is added.
 """
 
 from collections.abc import Sequence
@@ -30,12 +31,12 @@ _OVERLOADED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Protected:
-    """Splits, and what they become after each failure."""
+    """Splits for the network without and after each failure."""
 
     problem: Problem
     splits: Splits
     restored: tuple[Splits, ...]
-    """After each failure; pairs that are lost have shares of 0."""
+    """The splits after each failure; pairs that are lost have shares of 0."""
     after: tuple[AfterFailure, ...]
     load_before: float
     lower_bound: float
@@ -48,7 +49,7 @@ class Protected:
 
     @property
     def gap(self) -> float:
-        """Between the bounds, relative."""
+        """The relative gap between the bounds."""
         return relative_gap(self.lower_bound, self.load)
 
 
@@ -103,14 +104,14 @@ class _States:
         candidates, pairs = problem.candidates, problem.network.pairs
         whole = Splits(candidates, np.ones(candidates.paths))
         self.left = [np.ones(candidates.paths, dtype=bool), *(surviving(whole, failure) for failure in failures)]
-        """Which paths each state has."""
+        """Whether each state has each path."""
         counts = [np.bincount(candidates.pair[left], minlength=pairs) for left in self.left]
         self.lost = [np.flatnonzero(count == 0) for count in counts]
-        """The pairs that have none."""
+        """The pairs that have no path."""
         self.affected = [(count > 0) & (count < counts[0]) for count in counts]
 
     def even(self) -> list[Floats]:
-        """Even splits over the paths that are left."""
+        """Even splits over the surviving paths."""
         shares = []
         for left in self.left:
             count = np.bincount(self.problem.candidates.pair[left], minlength=self.problem.network.pairs)
@@ -160,7 +161,7 @@ class _States:
         added[paths] = np.where(values[columns] > SMALLEST_SHARE, values[columns], 0.0)
         missing = 1.0 - np.bincount(candidates.pair, weights=kept, minlength=pairs)
         sums = np.bincount(candidates.pair, weights=added, minlength=pairs)
-        # Where nothing was to be added, rounding may ask for a little: it goes to any path that is left.
+        # Where nothing was to be added, rounding may leave a little: any surviving path takes it.
         some = left & (sums <= 0)[candidates.pair]
         added[some] = 1.0
         sums = np.bincount(candidates.pair, weights=added, minlength=pairs)

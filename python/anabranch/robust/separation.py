@@ -20,7 +20,7 @@ class Loads:
     """The worst case of each of some links."""
 
     links: Integers
-    """By index; shape (links,), as of ``load`` and ``bound``."""
+    """Indexes of the links; shape (links,), as ``load`` and ``bound``."""
     load: Floats
     """Traffic over capacity under the link's worst matrix."""
     bound: Floats
@@ -28,7 +28,7 @@ class Loads:
     start: Integers
     """Where each link's entries of its worst matrix begin; shape (links + 1,)."""
     pair: Integers
-    """Of each entry, as ``amount``; shape (entries,)."""
+    """The pair of each entry, as ``amount``; shape (entries,)."""
     amount: Floats
     """Bit/s; pairs that do not cross the link, and so count nothing, are left out."""
 

@@ -15,7 +15,7 @@ from anabranch.robust.splits import Splits
 
 Method = Literal["auto", "compact", "exchange"]
 GAP = 1e-6
-"""At which relative gap between the bounds the search ends."""
+"""The relative gap between the bounds at which the search ends."""
 
 _METHODS: dict[str, Callable[[Best, float], None]] = {"auto": auto, "compact": compact, "exchange": exchange}
 
@@ -28,7 +28,7 @@ class RobustRouting:
     method: Method
     splits: Splits
     loads: Loads
-    """Of every link, recomputed from the splits alone."""
+    """The loads of every link, recomputed from the splits alone."""
     proof: Proof
     """Why no routing over the paths to choose from can be better than its bound."""
     wanted_gap: float
@@ -47,7 +47,7 @@ class RobustRouting:
 
     @property
     def gap(self) -> float:
-        """Between the two, relative to the worst-case load."""
+        """The gap between load and bound, relative to the worst-case load."""
         return (self.worst_case_load - self.lower_bound) / self.worst_case_load if self.worst_case_load > 0 else 0.0
 
     @property
@@ -57,7 +57,7 @@ class RobustRouting:
 
     @property
     def worst_link(self) -> tuple[str, str]:
-        """The ends of the link that has it."""
+        """The ends of the link with the worst-case load."""
         return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
 
 

@@ -14,14 +14,14 @@ SMALLEST_SHARE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
-    """What share of each pair crosses each link, link after link; pairs that do not cross are left out."""
+    """The share of each pair that crosses each link, link after link; pairs that do not cross are left out."""
 
     start: Integers
     """Where each link's entries begin; shape (links + 1,)."""
     pair: Integers
-    """Of each entry; shape (entries,)."""
+    """The pair of each entry; shape (entries,)."""
     share: Floats
-    """Of the pair's traffic, 0 to 1; shape (entries,)."""
+    """The share of the pair's traffic, 0 to 1; shape (entries,)."""
 
     def of(self, link: int) -> tuple[Integers, Floats]:
         """The pairs that cross a link, and their shares."""
@@ -38,7 +38,7 @@ class Splits:
 
     @staticmethod
     def rounded(candidates: Candidates, shares: Floats) -> "Splits":
-        """From a solver's shares: without those that are next to nothing, and adding up to exactly 1."""
+        """Splits from a solver's shares. They leave out negligible shares and add up to exactly 1."""
         kept = np.where(shares > SMALLEST_SHARE, shares, 0.0)
         sums = np.add.reduceat(kept, candidates.first[:-1])
         kept[candidates.first[:-1][sums <= 0]] = 1.0
@@ -54,12 +54,12 @@ class Splits:
 
     @cached_property
     def crossings(self) -> Crossings:
-        """What share of each pair crosses each link."""
+        """The share of each pair that crosses each link."""
         return crossings(self.candidates, self.shares)
 
 
 def crossings(candidates: Candidates, shares: Floats) -> Crossings:
-    """What share of each pair crosses each link, if paths have these shares (of any sum)."""
+    """The share of each pair that crosses each link, if paths have these shares (of any sum)."""
     used = shares > 0
     each = np.repeat(used, candidates.hops)
     links = candidates.path_links[each].astype(np.int64)

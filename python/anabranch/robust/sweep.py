@@ -14,7 +14,7 @@ from anabranch.robust.solving import GAP, Method, RobustRouting, best_found, sil
 from anabranch.robust.ties import Range, over_draws
 
 PERCENTAGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-"""Those of the paper."""
+"""The percentages of the paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def sweep(
 
 
 def records(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """For JSON and tables."""
+    """Records of the steps for JSON and tables."""
     return [
         {
             "single_percent": step.percent,

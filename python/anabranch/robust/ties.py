@@ -1,4 +1,4 @@
-"""Equally short paths: which of them are candidates is nobody's rule, so the load is a range, not a number."""
+"""Equally short paths: no rule says which of them are candidates, so the load is a range, not a number."""
 
 from dataclasses import dataclass, replace
 
@@ -33,7 +33,7 @@ class Range:
 
 
 def lengths(candidates: Candidates, by: By) -> Integers:
-    """Of each path, in whole numbers: hops, or picoseconds."""
+    """The length of each path in whole numbers: hops, or picoseconds."""
     if by == "hop-count":
         return candidates.hops
     return candidates.sums(np.rint(candidates.network.delays * _PICOSECONDS).astype(np.int64))
@@ -51,7 +51,7 @@ def draw(tied: Candidates, count: int, by: By, random: np.random.Generator) -> C
 
 
 def over_draws(problem: Problem, count: int, by: By, percent: float, draws: int, seed: int = 1) -> Range:
-    """The loads of the problem with so many shortest paths a pair, over random tie-breaks.
+    """The loads of the problem with ``count`` shortest paths a pair, over random tie-breaks.
 
     With all pairs on single paths the greatest load is exact, and the least is searched for.
     """
@@ -70,7 +70,7 @@ def of_single_paths(problem: Problem, by: By, restarts: int = 20, seed: int = 1)
     """The loads when each pair takes one of its shortest paths: the most exactly, the least by local search."""
     network, model = problem.network, problem.model
     tied = shortest_with_ties(network, 1, by)
-    # On each link by itself the most is reached when every pair that can cross it does.
+    # The load of a single link is greatest if every pair that can cross it does.
     every = Splits(tied, np.ones(tied.paths)).crossings
     possible = Crossings(every.start, every.pair, np.minimum(1.0, every.share))
     greatest = float(worst_loads(network, model, possible).load.max())

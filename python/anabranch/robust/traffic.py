@@ -24,17 +24,17 @@ class Bounds:
     """
 
     rows: Floats
-    """What each node may send in all (``R_i``), bit/s; shape (nodes,); may be infinite."""
+    """The most that each node may send in all (``R_i``), bit/s; shape (nodes,); may be infinite."""
     columns: Floats
-    """What each node may receive in all (``C_j``), bit/s; shape (nodes,); may be infinite."""
+    """The most that each node may receive in all (``C_j``), bit/s; shape (nodes,); may be infinite."""
     upper: Floats
-    """What each pair may send (``w_ij``), bit/s; shape (nodes, nodes); may be infinite."""
+    """The most that each pair may send (``w_ij``), bit/s; shape (nodes, nodes); may be infinite."""
     lower: Floats
-    """What each pair sends at least, bit/s; shape (nodes, nodes)."""
+    """The least that each pair sends, bit/s; shape (nodes, nodes)."""
 
     @cached_property
     def above(self) -> "Bounds":
-        """The set of what can be added to ``lower``: the same without lower bounds."""
+        """The set of additions to ``lower``: the same without lower bounds."""
         zero = np.zeros_like(self.lower)
         return Bounds(
             self.rows - self.lower.sum(axis=1), self.columns - self.lower.sum(axis=0), self.upper - self.lower, zero

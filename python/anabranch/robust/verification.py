@@ -14,19 +14,19 @@ from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds, TrafficModel
 
 _ROUNDING = 1e-7
-"""Of sums of bounds and loads, relative."""
+"""Relative rounding error of sums of bounds and loads."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What the check found."""
+    """The results of the check."""
 
     load: float
     """The worst-case load of the splits: the load that the worst matrix, which is within the model, puts on its link."""
     load_bound: float
     """No matrix of the model loads any link more, by the dual variables of the links' transportation problems."""
     lower_bound: float
-    """By the weighted matrices of the proof."""
+    """The lower bound that the weighted matrices of the proof give."""
 
 
 def verify(routing: RobustRouting) -> Verified:
@@ -82,7 +82,7 @@ def check_splits(splits: Splits) -> None:
 def check_matrix(network: Network, model: TrafficModel, matrix: Floats, others_may_be_more: bool = False) -> None:
     """Refuse a matrix that the model does not contain.
 
-    With ``others_may_be_more``, entries of 0 stand for any amount that the model asks of the pair.
+    With ``others_may_be_more``, entries of 0 stand for any amount that the model requires of the pair.
     """
     if isinstance(model, Bounds):
         scale = _ROUNDING * float(model.largest.max())

@@ -1,4 +1,4 @@
-"""Compare metrics pair by pair: where they differ, what the heuristic loses, and what hop-by-hop forwarding delivers."""
+"""Compare metrics pair by pair: where they differ, the loss by the heuristic, and the delivery by hop-by-hop forwarding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ MOST_NODES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Where packets of a pair get if every router forwards along its own route."""
+    """The delivery of a pair's packets if every router forwards along its own route."""
 
     outcome: Outcome
     path: tuple[str, ...]
-    """The nodes that they pass; of a loop up to the node that they come back to."""
+    """The nodes that they pass; in a loop, up to the node to which they return."""
     cost_s: float
     """Delay x sqrt(loss); infinite for a loop."""
 
@@ -43,18 +43,18 @@ class Pair:
     source: str
     target: str
     paths: dict[str, Path]
-    """By metric; empty if there is no way."""
+    """The path by each metric; empty if there is no way."""
     ties: dict[str, int]
-    """By isotone metric, how many paths are equally good."""
+    """The number of equally good paths by each isotone metric."""
     tcpbp_cost_s: dict[str, float]
     """Delay x sqrt(loss) of each metric's path."""
     predicted_bps: dict[str, float]
-    """What one flow gets there and back by Mathis, at most the least capacity (infinite without loss and capacities)."""
+    """Predicted rate of one flow there and back by Mathis, at most the least capacity (infinite without loss and capacities)."""
     deliveries: dict[str, Delivery]
-    """Of ``tcpbp`` and ``tcpbp-exact``, hop by hop."""
+    """Hop-by-hop delivery by ``tcpbp`` and ``tcpbp-exact``."""
     flows: dict[str, float]
-    """By metric other than the optimum: up to how many flows (n_f, condition iii) the optimum's path gives each more; 0 if not for
-    one, or the path is the same."""
+    """For each metric other than the optimum: the most flows (n_f, condition iii) for which the optimum's path gives each flow more; 0 if
+    not even for one, or the path is the same."""
 
     @property
     def differs(self) -> bool:
@@ -71,11 +71,11 @@ class Pair:
         return self.ratio(HEURISTIC)
 
     def explicit_gain(self, metric: str) -> float:
-        """What is delivered hop by hop over the optimum that explicit paths deliver, in cost; infinite for a loop."""
+        """The cost of the hop-by-hop delivery over that of the optimum, which explicit paths deliver; infinite for a loop."""
         return _ratio(self.deliveries[metric].cost_s, self.tcpbp_cost_s[OPTIMUM])
 
     def record(self) -> dict[str, Any]:
-        """For JSON; numbers without bound are null."""
+        """The pair for JSON; numbers without bound are null."""
         record: dict[str, Any] = {"src": self.source, "dst": self.target, "differs": self.differs, "routes": {}}
         for metric, path in self.paths.items():
             record["routes"][metric] = {
@@ -104,14 +104,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs asked for, by several metrics."""
+    """The chosen pairs by several metrics."""
 
     topology: Topology
     metrics: tuple[str, ...]
     pairs: tuple[Pair, ...]
 
     def document(self) -> dict[str, Any]:
-        """What ``anabranch routes --compare --json`` prints."""
+        """The document that ``anabranch routes --compare --json`` prints."""
         return {
             "topology": self.topology.name,
             "metrics": list(self.metrics),
@@ -152,8 +152,8 @@ def compare(
 ) -> Comparison:
     """Routes by several metrics side by side, always with ``tcpbp`` and ``tcpbp-exact``.
 
-    Without ``metrics`` all that the topology says enough for; ``once`` takes each two nodes in one direction only, from the
-    earlier one of the topology.
+    Without ``metrics``, all metrics are compared whose attributes the topology has. ``once`` takes each two nodes in one direction only,
+    from the earlier one of the topology.
 
     Raises:
         ValueError: a metric that is none or that the topology does not say enough for, a node that does not exist, or a
@@ -225,7 +225,7 @@ def _by_ends(routes: Sequence[Any]) -> dict[tuple[str, str], Path]:
 def _qualities(
     topology: Topology, routes: dict[tuple[str, str], Path], pairs: Sequence[tuple[str, str]]
 ) -> PathQuality:
-    """Of all pairs: there by their route and back by that of the way back (where there is none, as there)."""
+    """The round trip of each pair: there by its route, back by the route of the reverse pair (where there is none, as there)."""
     capacity = {(link.source, link.target): link.capacity_bps or inf for link in topology.links}
     there = [routes[pair] for pair in pairs]
     back = [routes.get((target, source), routes[source, target]) for source, target in pairs]
@@ -258,7 +258,7 @@ def _delivery(
 
 
 def _agreement(topology: Topology, pairs: Sequence[Pair], metric: str) -> dict[str, int]:
-    """How many pairs have the paper's path: as found, and at least and at most over all ways to break ties."""
+    """The number of pairs that have the paper's path: as found, and the least and most over all ways to break ties."""
     same = [pair for pair in pairs if pair.paths[metric].nodes == pair.paths[HEURISTIC].nodes]
     if metric in known_metrics.BY_THROUGHPUT:
         return {"found": len(same), "at_least": len(same), "at_most": len(same), "tied": 0}

@@ -15,7 +15,7 @@ class Path:
     """One path of a pair, with its share of the pair's traffic."""
 
     nodes: tuple[str, ...]
-    """From the source to the destination."""
+    """The nodes from the source to the destination."""
     weight: float = 1.0
     """Above 0, at most 1; the weights of a route add up to 1."""
     delay_s: float | None = None
@@ -23,7 +23,7 @@ class Path:
     loss: float | None = None
     """Ratio of packets lost, one way."""
     cost: float | None = None
-    """By the metric of the routes, in its unit."""
+    """The cost by the metric of the routes, in its unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Routes:
 
     topology: Topology
     metric: str
-    """By what they are best, as the user named it."""
+    """The metric by which they are best, in the user's words."""
     forwarding: Forwarding
     routes: tuple[Route, ...]
 
     def document(self) -> dict[str, Any]:
-        """What ``anabranch routes --json`` prints; a pair without a way has ``path`` null."""
+        """The document that ``anabranch routes --json`` prints; a pair without a way has ``path`` null."""
         return {
             "topology": self.topology.name,
             "metric": self.metric,

@@ -1,4 +1,4 @@
-"""What routes need to know of links, where the topology does not say it."""
+"""Completes the attributes of links that routes need and the topology does not give."""
 
 import math
 import random
@@ -8,9 +8,9 @@ from anabranch.metrics import NEEDS
 from anabranch.topologies import Link, Topology
 
 SIGNAL_SPEED_M_S = 2e8
-"""In glass: two thirds of that in a vacuum."""
+"""The speed of signals in glass: two thirds of that in a vacuum."""
 LEAST_DELAY_S = 1e-6
-"""Of a link between two nodes in one place."""
+"""The delay of a link between two nodes in one place."""
 
 _REMEDIES = {
     "delay_s": "give the links a delay, a length, or their nodes places on the map",
@@ -29,11 +29,11 @@ def completed(
     seed: int = 1,
     loss_floor: float = 0.0,
 ) -> Topology:
-    """The topology with what it does not say: a delay from the length, and these values for links without their own.
+    """The topology with attributes that it lacked: a delay from the length, and these values for links without their own.
 
     ``random_loss`` draws each cable's loss ratio between two bounds, all magnitudes alike (uniform in the logarithm), the same
-    in both directions. ``loss_floor`` raises the loss of every link to at least that much, as the law that delay x sqrt(loss) stands for
-    holds from a loss of 1e-5 on (TCPBP, section 3); it is a floor of links, not of paths, so that the exact search stays exact.
+    in both directions. ``loss_floor`` raises the loss of every link to at least that much: the law behind delay x sqrt(loss) holds from a
+    loss of 1e-5 on (TCPBP, section 3). It is a floor of links, not of paths, so that the exact search stays exact.
 
     Raises:
         ValueError: a loss ratio that is none, or bounds that are not in order.
@@ -84,8 +84,9 @@ def require(topology: Topology, metrics: list[str]) -> None:
         for quantity in NEEDS[metric]:
             for link in topology.links:
                 if getattr(link, quantity) is None:
+                    name = quantity.partition("_")[0]  # as in files, without the unit
                     raise ValueError(
-                        f"{topology.name}: link {link.source} -> {link.target} has no {quantity}, which the metric "
+                        f"{topology.name}: link {link.source} -> {link.target} has no {name}, which the metric "
                         f"{metric} needs; {_REMEDIES[quantity]}"
                     )
 

@@ -18,11 +18,11 @@ from anabranch.topologies import Topology
 from anabranch.topologies.model import columns
 
 Progress = Callable[[int], None]
-"""Is told from time to time for how many more sources (of :meth:`Search.routes`) or targets a search is done."""
+"""A function that receives, from time to time, the number of further sources (:meth:`Search.routes`) or targets that are done."""
 
 
 def _quiet(done: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Certificate:
 class Search:
     """Path search in one topology, for any number of questions.
 
-    ``topology`` must say of every link what the metrics asked for need: see :func:`anabranch.routes.completed`.
+    ``topology`` must have the attributes of every link that the metrics need: see :func:`anabranch.routes.completed`.
     """
 
     def __init__(self, topology: Topology) -> None:
-        """Lay out the links for the search."""
+        """Prepare the links for the search."""
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
@@ -80,7 +80,7 @@ class Search:
     ) -> Routes:
         """The best path from each source to each target, by default from all nodes to all others.
 
-        With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` tells where packets get by them.
+        With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` returns the paths that packets then take.
 
         Raises:
             ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
@@ -108,7 +108,7 @@ class Search:
         targets: Iterable[str] | None = None,
         progress: Progress = _quiet,
     ) -> Routes:
-        """The shortest loopless paths of each pair (Yen), at most so many, with equal shares.
+        """The shortest loopless paths of each pair (Yen), at most ``most``, with equal shares.
 
         Raises:
             ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
@@ -129,9 +129,9 @@ class Search:
         *,
         by_nodes: bool = False,
     ) -> Routes:
-        """As many paths of each pair as share no link, or no node between the ends, at most so many, of least total (Suurballe).
+        """Paths of each pair that share no link, or no node between the ends: all there are, at most ``most``, of least total (Suurballe).
 
-        They share what every path must take at its ends, such as a host's access link.
+        They share the links that every path must take at its ends, such as a host's access link.
 
         Raises:
             ValueError: as :meth:`routes`, or a metric that is no sum.
@@ -151,10 +151,10 @@ class Search:
         targets: Iterable[str] | None = None,
         progress: Progress = _quiet,
     ) -> Routes:
-        """The loopless paths of each pair that cost at most 1 + ``threshold`` times the least, at most so many.
+        """The loopless paths of each pair that cost at most 1 + ``threshold`` times the least, at most ``most``.
 
-        Shares go with the inverse of the cost, that is, by ``tcpbp-exact`` with predicted throughput; a path that costs nothing shares with
-        others of that kind alone.
+        Shares are proportional to the inverse of the cost; by ``tcpbp-exact`` that is the predicted throughput. If some paths cost
+        nothing, only they have shares.
 
         Raises:
             ValueError: as :meth:`routes`, or a metric that neither adds up nor is ``tcpbp-exact``.
@@ -181,7 +181,13 @@ class Search:
             ValueError: a link without delay, loss or capacity, a node that does not exist, or a pair with too many such paths.
         """
         quantities.require(self.topology, ["tcpbp", "widest"])
-        found = self._by_target(self._network.pareto, sources, targets, progress)
+        try:
+            found = self._by_target(self._network.pareto, sources, targets, progress)
+        except ValueError as error:
+            if len(error.args) != 3:
+                raise
+            message, source, target = error.args
+            raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
         return Routes(self.topology, "delay, loss, capacity", "explicit", found)
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
@@ -193,7 +199,7 @@ class Search:
         return self._network.path_counts(self._metric(metric))
 
     def path_value(self, metric: str, path: Path) -> float:
-        """What a path counts by one isotone metric, less being better: a bottleneck counts negatively."""
+        """The value of a path by one isotone metric. Less is better: a bottleneck counts negatively."""
         links = [self._links[hop] for hop in pairwise(path.nodes)]
         cost = self._network.path_cost(self._metric(metric), links)
         return -cost if metric in metrics.BOTTLENECKS else cost
@@ -240,7 +246,7 @@ class Search:
         targets: Iterable[str] | None,
         progress: Progress,
     ) -> tuple[Route, ...]:
-        """What ``find`` finds, source by source. It is asked for one target at a time, for which it prepares a search."""
+        """The routes that ``find`` finds, source by source. Each call has one target, for which it prepares a search."""
         of, into = self._nodes(sources), self._nodes(targets)
         found = []
         for target in into:

@@ -11,7 +11,7 @@ LEGEND = (
     "By metric: delay x sqrt(loss) of its path over the least. Hop by hop: the same of what is delivered if every router "
     "forwards along its own route."
 )
-"""What the columns of :func:`differing_table` say."""
+"""Explains the columns of :func:`differing_table`."""
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """A head and rows."""
@@ -52,7 +52,7 @@ def pair_table(pair: Pair) -> Table:
 
 
 def differing_table(comparison: Comparison, most: int | None = None) -> Table:
-    """Pairs on which the heuristic, the optimum or hop-by-hop forwarding differ, or metrics do, the worst first; at most so many."""
+    """Pairs on which heuristic, optimum, hop-by-hop forwarding or metrics differ, the worst first; at most ``most``."""
 
     def weight(pair: Pair) -> tuple[float, float]:
         gains = [pair.explicit_gain(metric) for metric in (HEURISTIC, OPTIMUM)]

@@ -1,8 +1,8 @@
 """All variants and seeds of a scenario through an engine, in threads, into a run directory.
 
 A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` and ``captures/``;
-``states.parquet`` and ``routes.parquet`` if there is anything for them. Finished runs are kept until all are finished, so that a
-command that was stopped or killed goes on where it was (:mod:`anabranch.runs.kept`, :mod:`anabranch.runs.directory`).
+``states.parquet`` and ``routes.parquet`` if they have rows. Finished runs are kept until all are finished, so that a
+command that was stopped or killed continues where it was (:mod:`anabranch.runs.kept`, :mod:`anabranch.runs.directory`).
 
 Several scenarios run together (:func:`execute_all`), so that no thread waits for the last run of one of them.
 

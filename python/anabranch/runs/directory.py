@@ -1,8 +1,8 @@
 """A run directory: who may write to it, where unfinished work stands, and how a new result takes the place of a former one.
 
-While a command writes to a run directory, and after one was stopped or killed, its folder ``.anabranch`` holds what is unfinished: the
-lock, the runs that are finished, and the result on its way. A result is written there whole and then put in place. From then on until it is in place, whoever
-uses the directory next does the rest (:func:`settle`): at every moment there is a whole former result or a whole new one.
+While a command writes to a run directory, and after it was stopped or killed, the folder ``.anabranch`` holds the unfinished work: the
+lock, the finished runs, and the new result. A result is completed there and then put in place. If a process is killed meanwhile, the
+next one that uses the directory finishes this (:func:`settle`). So at every moment there is a whole former result or a whole new one.
 
 Only files are removed or replaced that the former result's manifest lists.
 """
@@ -21,12 +21,12 @@ from anabranch.runs.kept import KeptRuns
 from anabranch.runs.manifest import FORMAT
 
 WORKSPACE = ".anabranch"
-"""The folder of what is unfinished."""
+"""The folder of unfinished work."""
 _LOCK, _FINISHED, _WRITTEN, _RESULT = "lock", "finished", "result.partial", "result"
 _REPLACED = "replaced.json"
 """The former manifest, until its files are removed."""
 _PURPOSE = "purpose"
-"""What the unfinished work is for."""
+"""The purpose of the unfinished work."""
 
 
 class RunDirectory(AbstractContextManager["RunDirectory"]):
@@ -92,7 +92,7 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
         self._is_complete = not is_interrupted(manifest)
 
     def __exit__(self, *_: object) -> None:
-        """Remove what nobody needs any more and release the lock; finished runs stay if the result is not complete."""
+        """Remove unneeded files and release the lock; finished runs stay if the result is not complete."""
         try:
             self._sweep()
             in_place = not (self._workspace / _RESULT).exists()
@@ -157,7 +157,7 @@ def _is_unfinished(workspace: Path, purpose: str) -> bool:
 
 
 def _put_in_place(path: Path) -> None:
-    """What each step leaves, the next call goes on from: former manifest, former files, new files, new manifest."""
+    """Replace the former result in steps: former manifest, former files, new files, new manifest. The next call continues after the last step."""
     result, replaced = path / WORKSPACE / _RESULT, path / WORKSPACE / _REPLACED
     if not result.is_dir():
         return

@@ -1,4 +1,4 @@
-"""What cannot be run."""
+"""Errors of runs."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from anabranch.scenario import Case
 
 
 class RunError(ValueError):
-    """What an engine refuses, or an argument that cannot be used."""
+    """An engine refuses a run, or an argument cannot be used."""
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,12 @@ def execute(
 ) -> Result:
     """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
 
-    Without a directory the files are temporary and live as long as the result. The same call with the directory of one that was stopped or
-    killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
-    runs go on at a time, by default as many as the cores allow. ``threads`` is how many threads one of them takes at most. By default it is one; the
-    predict engine shares all cores among the runs. Neither changes results. ``jitter`` varies delays and starts from seed to seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    Without a directory the files are temporary and live as long as the result. If a call was stopped or killed, the same call with its
+    directory continues where it was. A former result in the directory stands until the new one is complete.
+
+    ``jobs`` is the number of runs at a time, by default as many as the cores allow. ``threads`` is the most threads of one run. By default it
+    is one; the predict engine shares all cores among the runs. Neither changes results. ``jitter`` varies delays and starts from seed to
+    seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
     ``watch`` draws the runs on standard error while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
     the manifest says why (``refused``).
 

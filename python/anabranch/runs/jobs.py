@@ -33,9 +33,9 @@ def run_all(
     watch: bool = False,
     leave_out: bool = False,
 ) -> list[Finished | Refusal | None]:
-    """What each run gave; ``None`` for those that were stopped before they began. ``watch`` draws them instead of a progress bar.
+    """The result of each run; ``None`` for runs that were stopped before they began. ``watch`` draws them instead of a progress bar.
 
-    The engine may refuse a variant. If it is to be left out, the others go on, and all of its runs give the same refusal.
+    The engine may refuse a variant. If it is to be left out, the others continue, and all of its runs give the same refusal.
 
     Raises:
         RunError: the engine refuses a run that is not to be left out, or all variants.
@@ -94,7 +94,7 @@ class _Ends:
     """The runs that have ended, or are not to begin, since the last look at them."""
 
     def __init__(self, count: int) -> None:
-        """Of ``count`` runs none has ended."""
+        """Starts with ``count`` runs, none of which has ended."""
         self._new: list[int] = []
         self._left = count
         self._lock = Lock()
@@ -125,7 +125,7 @@ def _watch(
     reporter: Reporter,
     view: "LiveView | None",
 ) -> Iterator[tuple[Run, ValueError]]:
-    """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error.
+    """Shows the progress of the runs until all have ended. Yields each run that the engine refuses, with the error.
 
     ``going`` has the runs that have begun and not ended. A look visits these and the new ends only, as there may be many thousand runs.
     """

@@ -1,4 +1,4 @@
-"""Finished runs, kept by what was run: whoever asks for the same run again gets its results without running it.
+"""Finished runs, kept by their contents: a later request for the same run gets its results without running it.
 
 A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`) and of the engine itself. So another build of the engine
 never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder
@@ -29,13 +29,13 @@ _OPTIONAL = ("states", "routes")
 
 @dataclass(frozen=True)
 class KeptRun:
-    """What a run left: a folder with its series and captures, its tables by name, and facts for the manifest."""
+    """The results of a run: a folder with its series and captures, its tables by name, and facts for the manifest."""
 
     folder: Path
     tables: Mapping[str, pl.DataFrame]
     facts: Mapping[str, Any]
     is_new: bool = False
-    """Whether it was made now, so that its series have the number and the matrix values of the run that asked for it."""
+    """Whether it was made now. Then its series have the number and the matrix values of the present run."""
 
 
 def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:
@@ -45,7 +45,7 @@ def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:
 
 
 class KeptRuns:
-    """A directory of finished runs, and of those that go on. Only one process may use it at a time."""
+    """A directory of finished runs, and of runs under way. Only one process may use it at a time."""
 
     def __init__(self, directory: Path) -> None:
         """The directory need not exist; it is made with the first run."""

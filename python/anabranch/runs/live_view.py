@@ -1,4 +1,4 @@
-"""What a terminal shows of runs while they go on: goodput over time of one that goes on, and those that have ended."""
+"""The view of runs in a terminal while they go on: goodput over time of one of them, and the runs that have ended."""
 
 import time
 from collections import deque
@@ -20,12 +20,12 @@ from anabranch.text_table import percent, quantity
 
 COLUMNS, ROWS = 64, 6
 MOST_ENDED = 8
-"""Of the runs that have ended, the last ones are shown."""
+"""The most ended runs in the view, which shows the last ones."""
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 class LiveView(AbstractContextManager["LiveView"]):
-    """On standard error, until the runs are over. Then it goes, and the tables of the command are printed."""
+    """A view on standard error until the runs are over. Then it disappears, and the command prints its tables."""
 
     def __init__(self, runs: int) -> None:
         """How many runs there are."""
@@ -43,8 +43,8 @@ class LiveView(AbstractContextManager["LiveView"]):
     def update(self, ended: Sequence[Finished], going: Sequence[Run], share: float) -> None:
         """Draw anew.
 
-        ``ended`` are the runs that have ended since the last time, ``going`` those that go on. ``share`` is that of the virtual time that has
-        been simulated; runs that were finished before count in neither part of it.
+        ``ended`` are the runs that have ended since the last time, ``going`` the runs under way. ``share`` is the part of the virtual time that
+        has been simulated; runs that were finished before do not count in it.
         """
         self._ended += len(ended)
         self._rows.extend(map(_row, ended[-MOST_ENDED:]))
@@ -68,7 +68,7 @@ class LiveView(AbstractContextManager["LiveView"]):
 
 
 def _over_time(going: Sequence[Run]) -> list[Text]:
-    """Of the run that has come furthest."""
+    """Goodput over time of the run that has come furthest."""
     run = max((run for run in going if 0 < run.now_s < run.duration_s), key=lambda run: run.now_s, default=None)
     if run is None:
         return []

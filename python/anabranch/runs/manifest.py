@@ -1,6 +1,6 @@
-"""The manifest of a run directory: what was run, of what, and which files hold it.
+"""The manifest of a run directory: its runs, their scenario, and the files with their results.
 
-As it is read: whatever has happened to the file, a problem names the field.
+Reading checks every field: an error names the damaged one.
 """
 
 import base64
@@ -66,7 +66,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
-    """What a manifest says of the scenario, its topology and the command; runs and files are to be added."""
+    """The manifest's entries for the scenario, its topology and the command; runs and files are added later."""
     scenario = plan.scenario
     case = scenario.cases[0]
     spec = finished[0].spec if finished and not plan.jitter else compile_run(case, scenario.seeds[0])
@@ -89,7 +89,7 @@ def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) 
 
 
 def topology_record(case: Case, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a manifest says of the topology of a variant, with its compiled form."""
+    """The manifest's entry for the topology of a variant, with its compiled form."""
     names = spec["nodes"]
     return {
         "nodes": [

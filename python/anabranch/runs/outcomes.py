@@ -1,4 +1,4 @@
-"""What a compiled run gives: the outcome of the first attempt that can be used, the names in its tables, and its facts."""
+"""The results of a compiled run: the outcome of the first usable attempt, the names in its tables, and its facts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event
@@ -51,7 +51,7 @@ def names_of(spec: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 
 
 def facts_of(spec: Mapping[str, Any], outcome: packet.Outcome) -> dict[str, Any]:
-    """What a run was besides its tables."""
+    """Facts about a run besides its tables."""
     return {
         "warm_up_s": spec["warm_up"] / PICOSECONDS_PER_SECOND,
         "simulated_s": outcome.now_s,

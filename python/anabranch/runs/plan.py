@@ -1,4 +1,4 @@
-"""What is to be run: a scenario, its seeds, and the directory for its result."""
+"""Plans of runs: a scenario, its seeds, and the directory for its result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class Plan:
     seeds: Sequence[int] | None = None
     engine: str = "packet"
     jitter: float = 0.0
-    """By how much of itself each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
+    """The share by which each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
 
     @property
     def purpose(self) -> str:
-        """The same for the same runs."""
+        """A text that is the same for the same runs."""
         return _purpose(self.scenario, self.seeds, self.engine, self.jitter)
 
     def runs(self, kept: KeptRuns) -> list[Run]:
@@ -57,7 +57,7 @@ class Plan:
 
 
 def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | None, engine: str = "packet") -> Path:
-    """Where to run a scenario if nobody says so: ``NAME``, ``NAME-2``, ..., the first that does not exist or was not finished with these runs."""
+    """The default directory of runs: ``NAME``, ``NAME-2``, ..., the first that does not exist or has unfinished work of the same runs."""
     return unused(wanted, _purpose(scenario, seeds, engine))
 
 

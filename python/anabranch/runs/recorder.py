@@ -18,10 +18,10 @@ ROWS_PER_PART = 250_000
 
 
 class Recorder:
-    """Of one run. Series go into numbered parts, ``series/KIND-PART.parquet``, each of them whole once it is closed."""
+    """Records one run. Series go into numbered parts, ``series/KIND-PART.parquet``, each of them whole once it is closed."""
 
     def __init__(self, folder: Path, number: int, keys: pl.DataFrame, spec: Mapping[str, Any]) -> None:
-        """Of the run's folder, its number and values of the matrix, which are columns of the series, and the compiled run."""
+        """Takes the run's folder, its number and values of the matrix, which are columns of the series, and the compiled run."""
         self.folder = folder
         self._keys = keys
         self._number = number
@@ -49,7 +49,7 @@ class Recorder:
         self._captures.append(link, piece)
 
     def captures(self) -> list[dict[str, Any]]:
-        """What the manifest says of the captures."""
+        """The manifest's entries for the captures."""
         return self._captures.records()
 
     def progress(self, now_s: float, packet_hops: int) -> None:
@@ -59,7 +59,7 @@ class Recorder:
     def goodput_over_time(self) -> pl.DataFrame:
         """The goodput of all flows together at each sample that is not yet in a file: ``time_s``, ``goodput_bps``.
 
-        Another thread may ask while the run goes on.
+        Another thread may call this while the run goes on.
         """
         parts = list(self._pending.get("flows", []))
         if not parts:

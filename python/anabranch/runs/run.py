@@ -31,7 +31,7 @@ def compiled(case: Case, seed: int, engine: str, jitter: float) -> tuple[dict[st
 
 @dataclass
 class Run:
-    """A run that is to be made, or taken from those that were finished before."""
+    """A run to make, or to take from the runs that were finished before."""
 
     number: int
     scenario: Scenario
@@ -61,7 +61,7 @@ class Run:
         return self._recorder.packet_hops if self._recorder else 0
 
     def goodput_over_time(self) -> pl.DataFrame:
-        """What :meth:`anabranch.runs.recorder.Recorder.goodput_over_time` returns; without rows before the run has begun."""
+        """The rows of :meth:`anabranch.runs.recorder.Recorder.goodput_over_time`; none before the run has begun."""
         recorder = self._recorder
         return pl.DataFrame() if recorder is None else recorder.goodput_over_time()
 

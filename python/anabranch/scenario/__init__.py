@@ -80,7 +80,7 @@ class Scenario:
         if size > walk.MOST_VARIANTS:
             problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
             raise ScenarioError(problems, source, self._written)
-        # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
+        # a table is checked as a whole without its unknown keys, so that all its problems are found at once
         unknown = frozenset(problem.path for problem in problems)
         self.cases, found = self._validate(walk.without(self.document, unknown))
         known = {problem.path for problem in problems}
@@ -154,7 +154,7 @@ class Scenario:
 
     @cached_property
     def warnings(self) -> Listing:
-        """What may not be meant, of all variants (:mod:`anabranch.scenario.warnings`)."""
+        """Warnings about all variants: values that may be mistakes (:mod:`anabranch.scenario.warnings`)."""
         combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
         found = [self._in_document(problem, values) for case, values in combinations for problem in warnings.of(case)]
         return self.listing([*walk.multiplied(self._matrix), *found])
@@ -171,7 +171,7 @@ class Scenario:
         return ("1 variant" if total == 1 else f"{total} variants") + (f" ({product})" if len(self._matrix) > 1 else "")
 
     def hash(self) -> str:
-        """SHA-256 over the document, whatever its layout and comments."""
+        """SHA-256 over the document, independent of its layout and comments."""
         canonical = json.dumps(self.document, sort_keys=True, ensure_ascii=False, default=str)
         return sha256(canonical.encode()).hexdigest()
 
@@ -235,7 +235,7 @@ class Scenario:
 
 
 def _in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
-    """What is wrong in the parts of a document that have no problem yet."""
+    """The problems in the parts of a document that have none yet."""
     problems: list[Problem] = []
     broken = [problem.path for problem in found]
     while True:

@@ -1,6 +1,6 @@
 """The algorithms that a scenario may name: their parameters, defaults and ranges come from the registries of the Rust core.
 
-So an algorithm that is added there can be used here as it is.
+So a scenario can use an algorithm that is added there without changes here.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How many short flows arrive: as the scenario says, or as many as load links to a share."""
+"""The arrival rate of short flows: the scenario's, or the rate that loads links to a share."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def link_capacities(section: TopologySection, topology: "Topology", names: Names, duration: int) -> list[int]:
     """The capacity of each link, bit/s: that of the latest override, its own, or that of the section.
 
-    Of one that follows a schedule, the mean over a run of ``duration`` picoseconds.
+    For a link that follows a schedule, it is the mean over a run of ``duration`` picoseconds.
     """
     default = units.rate(section.capacity)
     capacities = [link.capacity_bps or default for link in topology.links]
@@ -47,7 +47,7 @@ def per_second(
 ) -> float:
     """The flows per second of a group between these sources and destinations; a load needs the stack.
 
-    At a load of 1 their segments, with headers, fill the one link, or the links of all sources or of all destinations, whichever are slower.
+    At a load of 1, their segments with headers fill the given link, or the slower of two groups: the links of all sources, or those of all destinations.
     """
     if short.arrivals is not None:
         return float(units.frequency(short.arrivals))

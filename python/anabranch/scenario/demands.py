@@ -1,4 +1,4 @@
-"""What each pair of a traffic group with a matrix or gravity sends."""
+"""The rate of each pair of a traffic group with a matrix or gravity."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -31,7 +31,7 @@ class Names:
 
     @staticmethod
     def of(topology: "Topology") -> "Names":
-        """Those of a topology."""
+        """The names of a topology."""
         nodes = [node.name for node in topology.nodes]
         return Names(nodes, [(link.source, link.target) for link in topology.links], topology.multihomed)
 

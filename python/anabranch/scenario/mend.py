@@ -1,4 +1,4 @@
-"""What is left of a broken scenario without its broken parts, so that names in the rest can be checked as well."""
+"""Removes the broken parts of a scenario, so that names in the other parts can be checked as well."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,11 +9,11 @@ from anabranch.toml_text import Path
 _LISTS = {("traffic",), ("impairments",), ("events",), ("capture",), ("topology", "override")}
 """Lists whose entries do not define what others name, so that a broken one is left out."""
 _DEFINITIONS: dict[str, Any] = {"stacks": {"preset": "newreno"}, "routing": {}}
-"""What stands for a broken definition: its name is still known."""
+"""Replacements for broken definitions: their names are still known."""
 _NAMED_BY = {"stacks": ("stack",), "routing": ("routing", "acks")}
 """Keys whose values cannot be judged where a whole section of definitions is broken."""
 _OF_LINKS = {"capacity": "1Mbps", "delay": "1ms", "queue": "drop-tail"}
-"""What stands for a broken property of links, in the section and in its inline links."""
+"""Replacements for broken properties of links, in the section and in its inline links."""
 _NO_NAMES: dict[tuple[str, ...], frozenset[str]] = {
     ("topology", "links"): frozenset({"capacity", "delay", "length", "loss", "cost", "directed"}),
     ("topology", "nodes"): frozenset({"latitude", "longitude"}),

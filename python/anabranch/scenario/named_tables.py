@@ -15,7 +15,7 @@ class NamedTable(Table):
     key: ClassVar[str] = "name"
     """The key that tells the tables apart."""
     what: ClassVar[str]
-    """What they are, for messages."""
+    """The noun for these tables in messages."""
     default: ClassVar[str | None] = None
     """The name of a table without one."""
     names: ClassVar[tuple[str, ...]] = ()
@@ -28,7 +28,7 @@ class NamedTable(Table):
 
     @classmethod
     def named_by(cls, value: Any) -> tuple[type[Self], ...]:
-        """The tables that a table of a document can be: one if it has the name of one, or none and there is a default; else all."""
+        """The tables that a table of a document can be: the one that it names, or the default if it has no name; otherwise all."""
         name = value.get(cls.key, cls.default)
         return tuple(map(cls.named, [name] if isinstance(name, str) and name in cls.names else cls.names))
 

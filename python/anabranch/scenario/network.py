@@ -1,4 +1,4 @@
-"""The network of a scenario: where the topology comes from, what its links are like, and what happens to them."""
+"""The network of a scenario: the source of its topology, the properties of its links, and the events on them."""
 
 from typing import Annotated, Literal
 
@@ -163,7 +163,7 @@ class OfLinks(Table):
 
 
 class Override(OfLinks):
-    """What certain links have, whatever the topology or the defaults say."""
+    """Properties of certain links, instead of those of the topology or the defaults."""
 
     capacity: VaryingCapacity | None = Field(None, description="Rate of the transmitter, also one that changes.")
     delay: VaryingDelay | None = Field(None, description="Propagation delay, also one that changes.")
@@ -179,7 +179,7 @@ class Override(OfLinks):
 
 
 class TopologySection(Table):
-    """Where the nodes and links come from, and what links have of which the topology says nothing."""
+    """The source of nodes and links, and the defaults of attributes that it does not give."""
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
     generate: GeneratedTopology | None = Field(None, description="A generator, by its kind, and its parameters.")
@@ -205,7 +205,7 @@ class TopologySection(Table):
 
 
 class Impairment(OfLinks):
-    """What links lose, in both directions unless ``one_way``."""
+    """Losses of links, in both directions unless ``one_way``."""
 
     loss: Loss = Field(description="A ratio, or a loss model.")
 

@@ -63,7 +63,7 @@ def _check_once(ends: Sequence[str], key: str) -> None:
 
 
 def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) -> None:
-    """Whichever node is in the middle, the others must be as many as asked for."""
+    """Check that ``count`` other nodes are left for every node in the middle."""
     many, middles = (sources, targets) if entry.pattern == "incast" else (targets, sources)
     others = set(many)
     for middle in dict.fromkeys(middles):
@@ -76,7 +76,7 @@ def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) 
 
 
 def most_pairs(entry: Traffic, names: Names) -> int:
-    """How many pairs a traffic group may have at most; :class:`ValueError` as :func:`ends_of`."""
+    """The most pairs that a traffic group may have; :class:`ValueError` as :func:`ends_of`."""
     sources, targets = ends_of(entry, names)
     if entry.pattern == "neighbours":
         return len(names.links)

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario: every problem at once, each with its place, its value and what would be right."""
+"""All problems of a scenario at once, each with its place, its value and a correct value."""
 
 import json
 import re
@@ -165,11 +165,11 @@ _KINDS = {
     "dict_type": "a table",
     "model_type": "a table",
 }
-"""What pydantic's errors of these types want."""
+"""The values that pydantic requires in its errors of these types."""
 
 
 def _one_of(expected: str, value: object) -> str:
-    """What a literal may be, from pydantic's ``'a', 'b' or 'c'``."""
+    """The values that a literal allows, from pydantic's ``'a', 'b' or 'c'``."""
     allowed = re.findall(r"'([^']*)'", expected)
     if not allowed:
         return f"must be {expected.lower()}"

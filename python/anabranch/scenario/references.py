@@ -84,14 +84,14 @@ class _Network:
 
     @cached_property
     def capacities(self) -> list[int]:
-        """Of the links, bit/s."""
+        """The capacities of the links, bit/s."""
         if self._topology is None:
             return []
         duration = units.duration(self._variant.run.duration)
         return link_capacities(self._variant.topology, self._topology, self.names, duration)
 
     def demands(self, entry: Traffic) -> list[Demand]:
-        """Those of a group, in a network that is known; :class:`ValueError` as :func:`demands_of`."""
+        """The demands of a group, in a network that is known; :class:`ValueError` as :func:`demands_of`."""
         assert self._topology is not None
         return demands_of(entry, self._topology, self.names, self.capacities)
 

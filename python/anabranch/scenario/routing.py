@@ -89,7 +89,7 @@ Per = Annotated[
 
 
 class LinkState(Table):
-    """How links are measured, and when routes follow (TCPBP, section 5.1): by what passes over them, not by their configuration."""
+    """Measures links by the packets that pass over them, not by their configuration, and updates the routes (TCPBP, section 5.1)."""
 
     sample: PositiveDuration = Field("10s", description="Delay and loss of every link are measured over so long.")
     window: Count = Field(3, description="An estimate is the mean of so many samples, the last ones.")

@@ -48,7 +48,7 @@ _COLUMNS: dict[str, Callable[[str], int]] = {
 
 
 class Schedule(Table):
-    """What a file says of a capacity or a delay, in the form of the core."""
+    """A schedule of a capacity or a delay from a file, in the form of the core."""
 
     _compiled: dict[str, Any] = PrivateAttr()
 

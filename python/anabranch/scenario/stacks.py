@@ -68,7 +68,7 @@ _LINUX: dict[str, Any] = {
     "receive_window": "3 MiB",
     "follows": "linux",
 }
-"""What the stack ``linux`` of scripts (docs/validation/drill.md) has besides its congestion control."""
+"""Settings of the stack ``linux`` of scripts (docs/validation/drill.md) besides its congestion control."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
@@ -98,7 +98,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
-"""The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and
+"""The stacks that have a name of their own, by their settings: every congestion control with the defaults of all other settings, and
 products that a paper names. BBR has RACK-TLP, because its authors test and use it with Linux's loss recovery; the papers of the
 others have duplicate ACKs. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
 give ``ack = "delayed"`` for the receiver of RFC 5681."""

@@ -1,4 +1,4 @@
-"""What all tables of a scenario share: no unknown keys, no coercion, unit strings kept as written."""
+"""The base of all tables of a scenario: no unknown keys, no coercion, unit strings kept as written."""
 
 import functools
 import operator

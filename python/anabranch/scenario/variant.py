@@ -30,7 +30,7 @@ Seeds = Annotated[
 
 
 class Run(Table):
-    """How long, how often, and what is recorded."""
+    """Duration, seeds and samples of the runs."""
 
     duration: PositiveDuration = Field("30s", description="Virtual time of a run.")
     warm_up: Duration = Field("0s", description="What is counted, is counted from here.")

@@ -1,6 +1,6 @@
 """The document against the models: which keys exist nowhere, and where a list stands for a matrix.
 
-The rule of matrices: a list at a key that takes one value stands for as many variants of the scenario.
+The rule of matrices: a list at a key that takes one value makes a variant of the scenario for each item.
 """
 
 import itertools
@@ -129,7 +129,7 @@ def require_distinct(values: Sequence[Any]) -> None:
 
 
 def meaning(value: Any) -> Hashable:
-    """The same for values that mean the same, however they are written; a table of one name is the name."""
+    """A key that is the same for values of the same meaning, however they are written; a table of one name is the name."""
     if isinstance(value, str):
         return units.meaning(value)
     if isinstance(value, Mapping):
@@ -166,7 +166,7 @@ def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What a value of some type may be."""
+    """The values that a type allows."""
 
     members: tuple[Any, ...]
     items: Any | None
@@ -217,7 +217,7 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
 
 
 def _owners(key: str, shape: _Shape, value: Mapping[str, Any]) -> str | None:
-    """Which names a table without a name would need for this key."""
+    """The names that a table without a name would need for this key."""
     for model in shape.models:
         if issubclass(model, NamedTable) and model.default is not None and model.key not in value:
             owners = [f'"{name}"' for name in model.names if key in _fields((model.named(name),))]

@@ -16,9 +16,9 @@ CONNECT_S = 10
 AHEAD = 2
 """Chunks for each thread of the cluster, so that none waits for the network."""
 _LOST = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
-"""What dask raises once the scheduler has gone."""
+"""The errors that dask raises once the scheduler has gone."""
 ASK_S = 1.0
-"""The scheduler is asked for its workers about so often."""
+"""Seconds between two questions to the scheduler about its workers."""
 
 
 class Cluster:
@@ -52,11 +52,11 @@ class Cluster:
         self._threads, self._asked_at = 0, float("-inf")
 
     def free(self) -> int:
-        """As many as give each thread of the cluster one at work and one ahead."""
+        """The number of chunks that give each thread of the cluster one at work and one ahead."""
         return self.capacity() - len(self._under_way)
 
     def capacity(self) -> int:
-        """Also without workers one, which waits for the first of them.
+        """The chunks that may be under way; one without workers, which waits for the first of them.
 
         Raises:
             SweepError: the scheduler has gone.
@@ -76,7 +76,7 @@ class Cluster:
         future.add_done_callback(self._ended.put)
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """What workers have answered.
+        """The answers of the workers.
 
         Raises:
             OtherBuildError: a worker has another build of Anabranch.

@@ -1,4 +1,4 @@
-"""The columns of a sweep's tables: one schema for flows and one for links, whatever the engine and however a run has ended."""
+"""The columns of a sweep's tables: one schema for flows and one for links, for all engines and for every end of a run."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ HEAD: Sequence[ResultColumn] = (
     ResultColumn("engine", "text", "", "Engine: `packet`, `predict` or `kernel`", ""),
     ResultColumn("seed", "count", "", "Seed of the run", ""),
 )
-"""The first columns of both tables. Those of the parameters follow."""
+"""The first columns of both tables. The columns of the parameters follow."""
 FACTS: Sequence[ResultColumn] = (
     ResultColumn(
         "status",
@@ -32,7 +32,7 @@ FACTS: Sequence[ResultColumn] = (
     ResultColumn("packets_without_route", "count", "", "Packets that no route led on", "not complete"),
     ResultColumn("packets_expired", "count", "", "Packets whose time to live was over", "not complete"),
 )
-"""What the table of flows says of the run."""
+"""The columns about the run in the table of flows."""
 _NUMBERING = ("run", "seed")
 _OWN: Mapping[str, Sequence[ResultColumn]] = {
     FLOWS: (*(column for column in TABLES[FLOWS] if column.name not in _NUMBERING), *PREDICTED),
@@ -43,7 +43,7 @@ RESULT_SCHEMAS: Mapping[str, dict[str, type[pl.DataType]]] = {
     FLOWS: FACTS_SCHEMA | {column.name: column.type for column in _OWN[FLOWS]},
     LINKS: {column.name: column.type for column in (HEAD[1], *_OWN[LINKS])},
 }
-"""What a run gives, whichever plan asks for it: the tables without the plan's own columns."""
+"""The columns of a run's results in any plan: the tables without the plan's own columns."""
 _OF_SUMMARY = (
     *("runs", "interrupted", "flows", "flow_goodput_bps", "goodput_interval_bps", "jain_index"),
     *("retransmit_ratio", "spurious_ratio", "reordered_ratio", "fct_mean_s", "fct_interval_s", "unfinished"),
@@ -79,7 +79,7 @@ def schema(table: str, labels: Types) -> Types:
 
 
 def conformed(rows: pl.DataFrame, schema: Types) -> pl.DataFrame:
-    """The rows with exactly these columns; those that they do not have are null."""
+    """The rows with exactly these columns; columns that the rows lack are null."""
     return rows.select(
         pl.col(name).cast(kind) if name in rows.columns else pl.lit(None, dtype=kind).alias(name)
         for name, kind in schema.items()

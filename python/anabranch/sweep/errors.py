@@ -1,5 +1,5 @@
-"""What ends a sweep."""
+"""Errors that end a sweep."""
 
 
 class SweepError(ValueError):
-    """A sweep that cannot begin or go on: says what would be right."""
+    """A sweep that cannot begin or continue: says what would be right."""

@@ -1,4 +1,4 @@
-"""What a sweep will take, from a few pilot runs in a process of their own."""
+"""Estimates the time, memory and disk space of a sweep, from a few pilot runs in a process of their own."""
 
 import json
 import os
@@ -30,7 +30,7 @@ BUDGET_S = 20.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is left to do, and what it will take."""
+    """The number of runs left to do, and the time, memory and disk space that they will take."""
 
     runs: int
     finished: int
@@ -38,17 +38,17 @@ class Estimate:
     failed: int
     """Pilot runs that failed."""
     least_s: float
-    """Of a pilot run, as ``most_s``."""
+    """Seconds of the shortest pilot run, as ``most_s`` of the longest."""
     most_s: float
     seconds: float
-    """If each process has a core; without the engines that are ``unknown``."""
+    """Seconds of the sweep if each process has a core; without the engines that are ``unknown``."""
     unknown: list[str]
     """Engines of whose runs no pilot run was complete."""
     processes: int
     worker_bytes: int
     """The greatest memory of the process of the pilot runs."""
     own_bytes: int
-    """That of this process."""
+    """The memory of this process."""
     disk_bytes: int
 
 
@@ -134,7 +134,7 @@ class _Pilots:
 
 
 def _parquet_bytes(tables: list[pl.DataFrame]) -> int:
-    """What rows add to a file."""
+    """The bytes that rows add to a file."""
     rows = pl.concat(tables, how="diagonal")
     sizes = []
     for table in (rows, rows.clear()):

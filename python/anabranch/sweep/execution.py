@@ -1,4 +1,4 @@
-"""Runs a sweep: what is not finished yet is compiled, executed by workers in chunks, and written every few seconds."""
+"""Runs a sweep: compiles the unfinished runs, has workers execute them in chunks, and writes the results every few seconds."""
 
 import json
 import os
@@ -25,12 +25,12 @@ from anabranch.sweep.until import Rounds, Until
 from anabranch.sweep.workers import Died, Here, Processes, Workers
 
 FLUSH_S = 5.0
-"""A kill loses the runs of so many seconds at most, and those that are under way."""
+"""A kill loses at most the runs of this number of seconds, and the runs that are under way."""
 CHUNK_S = 0.5
 """A worker answers about so often: often enough for progress, rarely enough to cost little."""
 LARGEST_CHUNK = 200
 PATIENCE_S = 0.05
-"""Runs are compiled for so long between two looks at the workers."""
+"""Seconds for which runs are compiled between two looks at the workers."""
 MOST_DEATHS = 3
 """Workers that die with a run before it counts as failed."""
 
@@ -47,7 +47,7 @@ def execute(
 ) -> SweepResult:
     """Run what is not finished in the directory yet. Ctrl-C ends early and keeps what is finished (``interrupted``).
 
-    ``jobs`` is how many runs go on at a time on this machine, by default as many as it has cores; ``cluster`` the address of a dask scheduler
+    ``jobs`` is the number of runs at a time on this machine, by default the number of its cores. ``cluster`` is the address of a dask scheduler
     whose workers run them instead. Neither changes results. ``until`` (``"ci < 2 %"``) adds seeds, at most ``max_seeds`` for a cell.
 
     Raises:
@@ -99,7 +99,7 @@ class _Work:
         self._total = self._done = self._failed = self._recalled = 0
 
     def run(self, numbers: Iterable[int]) -> None:
-        """Run those that are not finished; those in real time come last, one after another."""
+        """Execute the runs that are not finished. Runs in real time come last, one after another."""
         left = [number for number in numbers if number not in self._store.finished]
         apart: dict[bool, list[int]] = {False: [], True: []}
         for number in left:

@@ -28,11 +28,11 @@ class Axis:
     """Keys that vary together: ``rows`` has a value for each key."""
 
     keys: tuple[str, ...]
-    """Of the scenario, as ``--set`` takes them."""
+    """Keys of the scenario, as ``--set`` takes them."""
     rows: tuple[tuple[Any, ...], ...]
     is_treatment: bool
     places: tuple[Path, ...]
-    """Where the plan gives the keys; for lists of the scenario, where that does."""
+    """The places of the keys in the plan; for lists of the scenario, in the scenario."""
     corners: tuple[tuple[Any, ...], ...]
     """Rows to be checked before the sweep begins: the ends of ranges, and all rows of lists."""
 
@@ -115,7 +115,7 @@ def _is_range(value: object) -> bool:
 
 
 def _values(value: Any) -> Sequence[Any]:
-    """What a key takes one after the other: a list, a range with a number of values, or a single value."""
+    """The values of a key in their order: a list, a range with a number of values, or a single value."""
     if isinstance(value, list):
         if not value:
             raise ParameterError("needs at least one value")
@@ -158,7 +158,7 @@ def _number(value: object) -> tuple[float, str]:
 
 
 def _text(value: float, unit: str) -> str:
-    """A number with its unit, of as many digits as units let it have: ``1234.57 bps`` is finer than a bit."""
+    """A number with its unit and the most digits that the unit allows: ``1234.57 bps`` is finer than a bit."""
     parse = next((parse for parse, *_ in QUANTITIES if _parses(parse, f"1 {unit}")), None)
     text = ""
     for digits in range(DIGITS, 0, -1):

@@ -45,7 +45,7 @@ class PlanError(ScenarioError):
 
 
 class PlanDocument(Table):
-    """A plan as it is written."""
+    """The document of a plan."""
 
     title: str = Field("", description="The question that the sweep answers.")
     scenario: str = Field(min_length=1, description="The scenario's file, relative to the plan.")
@@ -181,7 +181,7 @@ class Sweep:
         return [key for key, value in asked.items() if value]
 
     def numbers(self) -> list[int]:
-        """The numbers of all runs, in an order in which those that have ended are a fair sample (:func:`anabranch.runs.jobs.spread`).
+        """The numbers of all runs, in an order in which the runs so far are a fair sample (:func:`anabranch.runs.jobs.spread`).
 
         The runs of a point come one after the other, because they share much of their compiled form.
         """
@@ -207,7 +207,7 @@ class Sweep:
         return cell, len(self.seeds) + more
 
     def seed(self, index: int) -> int:
-        """The seed of an index: the plan's, and then those that follow the greatest of these."""
+        """The seed of an index: the plan's seeds come first, then the numbers after the greatest of them."""
         more = index - len(self.seeds)
         return self.seeds[index] if more < 0 else max(self.seeds) + 1 + more
 
@@ -247,13 +247,13 @@ class Sweep:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for plans whose numbers mean the same runs, on this build of Anabranch."""
+        """A text that is the same for plans whose numbers mean the same runs, on this build of Anabranch."""
         rows = [[axis.keys, axis.rows] for axis in self._axes]
         files = {name: _digest(name) for name in sorted(set(self._files()))}
         return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, engine_build(), _code(), files)
 
     def document(self) -> dict[str, Any]:
-        """What ``sweep.json`` says of the plan."""
+        """The entries of ``sweep.json`` about the plan."""
         keys = [key for axis in self._axes for key in axis.keys]
         first = [unit(label(value)) for axis in self._axes for value in axis.rows[0]]
         names = [name for names in self._names for name in names]
@@ -446,7 +446,7 @@ class Sweep:
         return lru_cache(maxsize=1)(self.case)
 
     def _files(self) -> Iterator[str]:
-        """Files that the scenario may read: those that a text of it names."""
+        """The files that the scenario may read: all files that its texts name."""
         for text in {*_texts(self._base), *_texts([axis.rows for axis in self._axes])}:
             for name in {text, text.rpartition(":")[0]} - {""}:  # a congestion control is FILE:CLASS
                 path = self._file.parent / name

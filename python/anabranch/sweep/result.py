@@ -16,7 +16,7 @@ class SweepResult:
     """The directory of a sweep: :attr:`flows` has a row for each run and flow, :attr:`links` for each run and directed link."""
 
     def __init__(self, directory: Path, document: dict[str, Any], *, interrupted: bool = False, note: str = "") -> None:
-        """Of what ``sweep.json`` says; ``interrupted`` says that the sweep was stopped just now, ``note`` what came of its seeds."""
+        """Takes the contents of ``sweep.json``; ``interrupted`` says that the sweep was stopped just now, ``note`` describes the seeds added."""
         self.directory = directory
         self.document = document
         self.interrupted = interrupted

@@ -17,9 +17,9 @@ from anabranch.sweep.result import SweepResult
 from anabranch.text_table import quantity
 
 _SCALES = {"s": (units.duration, units.PICOSECONDS_PER_SECOND), "bit/s": (units.rate, 1)}
-"""How to read a quantity that reports write with a prefix, and how many of what that gives make one of the unit."""
+"""Quantities that reports write with a prefix: for each unit its parser, and the number of parsed units that make one unit."""
 _SUFFIXES = {"a second": "/s"}
-"""How a scenario writes a unit, where reports call it otherwise."""
+"""Units that a scenario writes otherwise than reports."""
 
 
 def write(result: SweepResult, folder: Path) -> None:
@@ -71,7 +71,7 @@ def _record(row: Mapping[str, Any], keys: list[str], units_of: Mapping[str, str]
 
 
 def _text(value: Any, unit: str) -> Any:
-    """A value with its unit, as a scenario has it; with a prefix where that loses no digit. Texts stand as they are."""
+    """A value with its unit, as in a scenario; with a prefix if that loses no digit. Texts stay unchanged."""
     if not unit or not isinstance(value, float):
         return value
     if unit in _SCALES:

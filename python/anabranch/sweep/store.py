@@ -1,4 +1,4 @@
-"""The directory of a sweep: tables in parts, of which each is whole at every moment, and what former plans have left.
+"""The directory of a sweep: tables in parts, each of which is whole at every moment, and the results of former plans.
 
 ==================================  ======================================================================
 ``sweep.json``                      the plan: the columns of its parameters, engines, seeds, its fingerprint
@@ -7,8 +7,8 @@
 ``.anabranch/kept/*.parquet``       results of former plans, by the run's hash, without their numbers
 ==================================  ======================================================================
 
-Finished runs are added to the latest part: it is written anew beside the tables, and renamed. So a reader never sees half a part, nor a run twice,
-and nothing need be compacted. Links are written before flows, so that a finished run has both.
+Finished runs are added to the latest part. It is written anew beside the tables, and renamed. So a reader never sees half a part, nor a
+run twice, and parts need not be compacted. Links are written before flows, so that a finished run has both.
 """
 
 import json
@@ -46,14 +46,14 @@ FORMAT = 1
 ROWS_PER_PART = 100_000
 _LOCK, _KEPT, _NEW = "lock", "kept", "new.parquet"
 _TABLES = (LINKS, FLOWS)
-"""In the order in which they are written."""
+"""The tables in the order in which they are written."""
 
 
 class Store(AbstractContextManager["Store"]):
     """The results of a sweep, locked for this process. ``finished`` has the numbers of the runs that need not be run."""
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
-        """Of this directory and plan."""
+        """Takes this directory and plan."""
         self.path = path
         self.finished: set[int] = set()
         self._sweep = sweep
@@ -71,7 +71,7 @@ class Store(AbstractContextManager["Store"]):
         self._recalled: dict[str, list[int]] = {}
         """Further runs of what is here already."""
         self._is_torn = False
-        """Whether a write has failed half way: nothing more is written, and the next command runs the rest again."""
+        """Whether a write has failed half way. Then nothing more is written, and the next command repeats the runs that are missing."""
 
     def __enter__(self) -> "Store":
         """Make and lock it, and find what is finished.
@@ -155,7 +155,7 @@ class Store(AbstractContextManager["Store"]):
         former = _read_plan(self.path / PLAN)
         if former is None or former.get("fingerprint") != self._sweep.fingerprint:
             if former is not None:
-                # From here on numbers may be those of either plan, and hashes alone count.
+                # From here on, numbers may belong to either plan, so only hashes identify runs.
                 output_files.write_json(self.path / PLAN, former | {"fingerprint": None})
             for name in _TABLES:
                 for part in parts(self.path, name):
@@ -170,7 +170,7 @@ class Store(AbstractContextManager["Store"]):
         self._find_finished()
 
     def _find_finished(self) -> None:
-        """Find the finished runs; remove those that are tried again, and links without flows."""
+        """Find the finished runs. Remove runs that are tried again, and links without flows."""
         known: set[str] = set()
         is_finished = ~self._is_to_be_run({run_hash for part in parts(self.path, LINKS) for run_hash in _hashes(part)})
         for part in parts(self.path, FLOWS):
@@ -271,7 +271,7 @@ def finished_runs(directory: Path, sweep: Sweep) -> set[int]:
 
 
 def read_plan(directory: Path) -> dict[str, Any]:
-    """What ``sweep.json`` says.
+    """The contents of ``sweep.json``.
 
     Raises:
         SweepError: there is none, or it is damaged.

@@ -24,7 +24,7 @@ _UNKNOWN = 2**32 - 1
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is to be executed."""
+    """A run to execute."""
 
     run_hash: str
     engine: str
@@ -42,12 +42,12 @@ class Chunk:
     build: str
     """The build of Anabranch that they are for."""
     deaths: int = 0
-    """How many workers have died with it."""
+    """The number of workers that have died with it."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What runs gave: ``facts`` has a dictionary for each, ``tables`` the rows of each table, by the run's hash."""
+    """The results of runs: ``facts`` has a dictionary for each, ``tables`` the rows of each table, by the run's hash."""
 
     facts: list[dict[str, Any]]
     tables: Mapping[str, Sequence[pl.DataFrame]]
@@ -127,7 +127,7 @@ class _Rows:
 
 
 def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
-    """Execute runs; those that ``stop`` cuts short, or that it leaves out, are not in the batch.
+    """Execute runs. The batch lacks the runs that ``stop`` cuts short or leaves out.
 
     Raises:
         OtherBuildError: they are for another build of Anabranch than this process has.

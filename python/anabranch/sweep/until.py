@@ -45,7 +45,7 @@ class Until:
         return cls(float(match[1]) / 100, most)
 
     def wanted(self, values: list[float]) -> int:
-        """How many seeds a cell needs, of the goodput with each seed so far: as many as it has if it is known well enough.
+        """The number of seeds that a cell needs, from the goodput with each seed so far; their present number if the goodput is known well enough.
 
         The interval shrinks with the square root of the seeds. At most twice as many are wanted, since the first estimate is rough.
         """
@@ -61,7 +61,7 @@ class Until:
 
 
 class Rounds:
-    """The seeds of every cell, round by round: a sweep that was killed comes to the same seeds as one that was not."""
+    """The seeds of every cell, round by round: a sweep that was killed reaches the same seeds as one without a kill."""
 
     def __init__(self, sweep: Sweep, rule: Until) -> None:
         """Every cell begins with the plan's seeds."""
@@ -87,7 +87,7 @@ class Rounds:
         return numbers
 
     def describe(self, flows: pl.LazyFrame) -> str:
-        """What came of it, in a sentence."""
+        """The result of the rule, in a sentence."""
         goodput = goodput_by_cell(self._sweep, flows, self._seeds)
         endless = Until(self._rule.share, 2**31)
         known = wide = 0

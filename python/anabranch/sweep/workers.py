@@ -28,7 +28,7 @@ Answer = tuple[Chunk, Batch | Died]
 
 
 class Workers(Protocol):
-    """Whoever executes chunks."""
+    """Executes chunks."""
 
     def free(self) -> int:
         """How many chunks may be submitted now."""
@@ -40,10 +40,10 @@ class Workers(Protocol):
         """Have a chunk executed."""
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """The chunks that have ended; waits so long for the first one."""
+        """The chunks that have ended; waits at most ``timeout_s`` for the first one."""
 
     def close(self) -> None:
-        """End; what is under way is given up."""
+        """End, and give up the chunks under way."""
 
 
 class Here:
@@ -88,8 +88,8 @@ class _Process:
         }
         # Not by multiprocessing: it imports the main module again, which a notebook or a script without a guard does not survive.
         command = [sys.executable, "-m", "anabranch.sweep.process", str(other.fileno())]
-        # Ctrl-C goes to the whole group, and the parent decides what ends. Blocked before the process begins, it interrupts no import of it.
-        former = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        # These signals go to the whole group, and the parent decides what ends. Blocked before the process begins, they interrupt no import of it.
+        former = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGHUP])
         try:
             self.process = subprocess.Popen(
                 command, pass_fds=[other.fileno()], env=environment, stdin=subprocess.DEVNULL
@@ -118,11 +118,11 @@ class Processes:
     """Processes on this machine. One that dies is replaced; they end with this process, however it ends."""
 
     def __init__(self, number: int) -> None:
-        """So many."""
+        """Starts ``number`` processes."""
         self._processes = [_Process() for _ in range(number)]
 
     def free(self) -> int:
-        """Those without a chunk."""
+        """The number of processes without a chunk."""
         return sum(one.chunk is None for one in self._processes)
 
     def capacity(self) -> int:
@@ -137,7 +137,7 @@ class Processes:
             one.connection.send(chunk)
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """What processes have answered, or died of.
+        """The answers of processes, or the errors of which they died.
 
         Raises:
             OtherBuildError: the package was changed since this process began.
@@ -161,7 +161,7 @@ class Processes:
         return answers
 
     def close(self) -> None:
-        """Kill them: the store has what they have answered."""
+        """Kill them: the store has their answers."""
         for one in self._processes:
             one.close()
 

@@ -23,7 +23,7 @@ ATTRIBUTES = {
 
 
 class Attributes(NamedTuple):
-    """Of a link, in the order of :class:`~anabranch.topologies.model.Link`."""
+    """The attributes of a link, in the order of :class:`~anabranch.topologies.model.Link`."""
 
     capacity_bps: int | None = None
     delay_s: float | None = None
@@ -41,7 +41,7 @@ _TEXTS = 2**16
 def link_attributes(values: Mapping[str, object], source: str, element: Callable[[], str]) -> Attributes:
     """The attributes of a link from those of an edge.
 
-    What is absent, ``None`` or blank is unknown; other names are passed over. ``element`` returns the edge's name for errors.
+    An attribute that is absent, ``None`` or blank is unknown; other names are ignored. ``element`` returns the edge's name for errors.
 
     Raises:
         TopologyError: a value that is no number, has the wrong unit, or is out of range.

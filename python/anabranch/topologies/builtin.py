@@ -57,7 +57,7 @@ BUILTINS: dict[str, Callable[[], Topology]] = {
     "tcpbp10": tcpbp10,
     "tcpbp10-d23-0.0044": lambda: tcpbp10(0.0044),
 }
-"""By name."""
+"""The topologies by name."""
 
 
 def _numbered(

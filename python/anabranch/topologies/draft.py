@@ -1,4 +1,4 @@
-"""What every reader fills in: nodes by identity, and edges as a file has them.
+"""The draft that every reader fills in: nodes by identity, and edges as a file has them.
 
 :meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes
 two links, and the capacities of parallel edges are added.
@@ -38,8 +38,8 @@ class Draft:
     """Where it comes from, for errors: a file or a name."""
     name: str
     directed: bool | None
-    """Whether an edge is one link, or one each way. If nobody says so (``None``), it is one each way, and a second edge back is refused:
-    it may be parallel, or the other direction."""
+    """Whether an edge is one link, or one each way. If this is unknown (``None``), an edge is one link each way, and a second edge back is
+    refused: it may be parallel, or the other direction."""
     _names: dict[str, str] = field(default_factory=dict)
     _places: dict[str, dict[str, float]] = field(default_factory=dict)
     _links: Bundle[_Edge] = field(init=False)
@@ -83,7 +83,8 @@ class Draft:
                     self.source,
                     self._described(edge),
                     None,
-                    f"goes back where {self._described(first)} goes; keep one of them, or say whether the links are directed",
+                    f"goes back where {self._described(first)} goes; keep one of them, or say --directed "
+                    "(a scenario needs a format that says so itself, such as GraphML)",
                 )
         try:
             self._links.add(ends, attributes, edge)
@@ -147,7 +148,7 @@ class Draft:
             raise TopologyError(self.source, error.element, error.value, error.expectation) from None
 
     def _rows(self, names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-        """What each link has, in the order of :class:`~anabranch.topologies.model.Link`."""
+        """The values of each link, in the order of :class:`~anabranch.topologies.model.Link`."""
         if not self._columns:
             return ((names[one], names[other], *known) for one, other, known in self._links.links())
         sources, targets, *attributes = self._columns
@@ -158,14 +159,14 @@ class Draft:
         return chain.from_iterable(zip(there, zip(targets, sources, *attributes, strict=True), strict=True))
 
     def _distinct_names(self) -> tuple[dict[str, str], list[str]]:
-        """Names of their own: nodes that share one get their id in brackets, whatever their order."""
+        """Distinct names: nodes that share one get their id in brackets, independent of their order."""
         counts = Counter(self._names.values())
         shared = sorted(name for name, count in counts.items() if count > 1)
         names = {key: f"{name} ({key})" if counts[name] > 1 else name for key, name in self._names.items()}
         if not shared:
             return names, []
         listed = ", ".join(shared[:_SHOWN]) + (", ..." if len(shared) > _SHOWN else "")
-        return names, [f"{len(shared)} names are shared by several nodes, which carry their ids in brackets: {listed}"]
+        return names, [f"several nodes share a name, so they carry their ids in brackets: {listed}"]
 
     def _key(self, identity: object, element: str) -> str:
         if isinstance(identity, bool) or not isinstance(identity, str | int):
@@ -194,10 +195,10 @@ class Draft:
 
 
 def draw_or_map(positions: Iterable[tuple[float, float]], geographical: bool | None = None) -> list[dict[str, float]]:
-    """Positions (x, y) as longitudes and latitudes if that is what they can be, else as a drawing's coordinates.
+    """Positions (x, y) as longitudes and latitudes if they can be such, otherwise as a drawing's coordinates.
 
-    Formats that do not say which they mean are taken to mean degrees if every position can be one; positions that are
-    all the same say nothing.
+    Some formats do not say which they mean. Then they mean degrees if every position can be in degrees. Positions that are
+    all equal are ignored.
     """
     points = list(positions)
     if len(points) > 1 and len(set(points)) == 1:

@@ -313,7 +313,7 @@ GENERATORS: dict[str, Callable[..., Topology]] = {
     "random": random,
     "dragonfly": dragonfly,
 }
-"""By the name in a scenario; the keyword arguments of each are its parameters."""
+"""The generators by their name in a scenario; the keyword arguments of each are its parameters."""
 
 
 def _both_ways(one: str, other: str, rate_bps: int, delay_s: float) -> list[Link]:

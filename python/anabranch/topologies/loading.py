@@ -21,20 +21,19 @@ LARGEST_TOPOLOGY = 2**30
 def load(source: str | Path, directed: bool | None = None) -> Topology:
     """The topology of that name or in that file; a :class:`~pathlib.Path` is always a file.
 
-    ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib); without it they
-    are not, and each is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning tells; if they
-    differ in something else, they are refused.
+    ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib). By default they are not, and each
+    is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning says so; if they
+    differ in another attribute, they are refused.
 
     Raises:
         TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what
             would be right.
     """
     with _without_collection():
-        if isinstance(source, str):
-            if source in BUILTINS:
-                return BUILTINS[source]()
-            if source in topohub_names.names():
-                return topohub_names.load(source)
+        if isinstance(source, str) and (source in BUILTINS or source in topohub_names.names()):
+            if directed is not None:
+                raise TopologyError(source, "directed", directed, "only for a CSV or SNDlib file; leave it out")
+            return BUILTINS[source]() if source in BUILTINS else topohub_names.load(source)
         return _from_file(source, directed)
 
 

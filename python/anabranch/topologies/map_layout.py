@@ -9,13 +9,13 @@ from anabranch.topologies.tiers import structured
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 _SPRING_NODES = 499
-"""From more nodes on the spring layout needs SciPy; they go on a circle."""
+"""The most nodes of a spring layout, which needs SciPy for more; more nodes lie on a circle."""
 
 
 def positions(nodes: Sequence[Node], ends: Iterable[tuple[str, str]]) -> dict[str, Point]:
-    """Places nodes by latitude and longitude or by x and y, whichever more of them have; springs place the rest.
+    """Places nodes by latitude and longitude or by x and y, whichever more of them have; springs place the other nodes.
 
-    Without any coordinates, nodes in a row or in tiers lie so (:mod:`anabranch.topologies.tiers`), and others by springs.
+    Without any coordinates, :mod:`anabranch.topologies.tiers` places nodes that form a row or tiers, and springs place others.
 
     ``ends`` are the nodes that each link joins. The result fits a frame whose width is 1 or whose height is 1, whichever is
     the greater; y grows upwards. It is the same for the same nodes and links.

@@ -1,6 +1,6 @@
-"""A topology: named nodes, and directed links with what is known of them.
+"""A topology: named nodes, and directed links with their known attributes.
 
-Units are SI and stand in the names; what a source does not say is ``None``, and the scenario decides what stands for
+Units are SI and stand in the names. A value that the source does not give is ``None``; the scenario decides which value replaces
 it.
 """
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 class Range(NamedTuple):
-    """What a number may be: between two bounds, and how to say so."""
+    """The values that a number may have: between two bounds, and how to say so."""
 
     low: float
     low_allowed: bool

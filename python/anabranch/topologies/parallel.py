@@ -1,7 +1,7 @@
 """Parallel links, which join the same two nodes in the same direction: one link that has all their capacity.
 
-Such a link sends what they send together, one packet after another instead of side by side. It can stand for them only if
-packets meet the same delay and loss on each, so links that differ in more than capacity are refused.
+Such a link sends the packets of all of them, one after another instead of side by side. It can replace them only if packets
+meet the same delay and loss on each. So links that differ in more than capacity are refused.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ class Bundle(Generic[Edge]):
     """The links that are known so far, parallel ones added up."""
 
     def __init__(self, describe: Callable[[Edge], str]) -> None:
-        """Nothing is known yet. ``describe`` returns what messages call an edge."""
+        """Starts without links. ``describe`` returns an edge's name for messages."""
         self._describe = describe
         self._links: dict[tuple[str, str], tuple[Attributes, Edge]] = {}
         self._added: dict[str, bool] = {}
@@ -62,7 +62,7 @@ class Bundle(Generic[Edge]):
             yield source, target, attributes
 
     def warnings(self) -> list[str]:
-        """What has become of parallel links."""
+        """Warnings about parallel links."""
         summed = [edge for edge, known in self._added.items() if known]
         counted_once = [edge for edge, known in self._added.items() if not known]
         return [

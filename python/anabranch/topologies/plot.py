@@ -43,7 +43,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """How the links between two nodes are drawn, and what is told of them besides."""
+    """The line for the links between two nodes, and its text."""
 
     width: float
     colour: str
@@ -56,7 +56,7 @@ def svg(
     strokes: Mapping[frozenset[str], Stroke] | None = None,
     legend: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The drawing; pointing at a node or link shows what is known of it. Links that go one way only are dashed.
+    """The drawing; pointing at a node or link shows its attributes. Links that go one way only are dashed.
 
     Courses lie over the links side by side and are named in the legend, before its other entries (colour, text).
     """

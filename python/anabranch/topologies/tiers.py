@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 Point = tuple[float, float]
 _HEIGHT_OF_TIERS = 0.5
-"""Of a drawing in tiers, as a share of its width."""
+"""The height of a drawing in tiers, as a share of its width."""
 
 
 def structured(names: Sequence[str], ends: Iterable[tuple[str, str]]) -> dict[str, Point] | None:
@@ -90,7 +90,7 @@ def _tiers(
     rows = [[name for name in names if tier[name] == level] for level in range(top + 1)]
     if len(rows) < 2:
         return None
-    # Hosts lie below their switch. Above, each node lies over the middle of those that it joins, as far as there is room.
+    # Hosts lie below their switch. Each node above lies over the middle of the lower nodes that it joins, as far as there is room.
     order = {name: place for place, name in enumerate(rows[1])}
     rows[0].sort(key=lambda host: order[neighbours[host][0]])
     across: dict[str, float] = {}

@@ -1,6 +1,6 @@
 """The topologies of the ``topohub`` package, by name (``topozoo/Abilene``); nothing is fetched.
 
-TopoHub gives nodes names and positions and links lengths, and nothing else that a link has. Nodes without a name
+TopoHub has names and positions of nodes, and lengths of links, but no other attributes of links. Nodes without a name
 carry their id. A wheel has the topology of the first example, so that it runs without the package.
 """
 
@@ -29,7 +29,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Topology:
-    """The topology of that name, as long as :func:`names` has it.
+    """The topology of that name, which must be in :func:`names`.
 
     Raises:
         TopologyError: the data cannot be used.
@@ -42,7 +42,7 @@ def load(name: str) -> Topology:
 
 
 def document(name: str) -> dict[str, Any]:
-    """TopoHub's data of that name, as long as :func:`names` has it.
+    """TopoHub's data of that name, which must be in :func:`names`.
 
     Raises:
         TopologyError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Topologies for commands: what a loader changed is said on standard error."""
+"""Topologies for commands: prints the loader's changes on standard error."""
 
 import gc
 import sys
@@ -8,7 +8,7 @@ from anabranch.topologies.model import Topology
 
 
 def load_warned(name: str, directed: bool | None) -> Topology:
-    """The topology as :func:`anabranch.topologies.load` gives it, its warnings printed."""
+    """Load a topology by :func:`anabranch.topologies.load`, and print its warnings."""
     gc.disable()
     try:
         topology = load(name, directed)

@@ -37,7 +37,7 @@ fn call(operation: &str, field: &str, value: u64) -> Result<u64, String> {
     call_with(operation, field, value, 2)
 }
 
-/// The same with another second argument.
+/// Like the function above, with another second argument.
 fn call_with(operation: &str, field: &str, value: u64, second: u64) -> Result<u64, String> {
     let (program, layout) = LINKED.as_ref().expect("clang");
     let mut memory = program.memory().clone();

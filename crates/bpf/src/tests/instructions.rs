@@ -1,4 +1,5 @@
-//! Instructions against RFC 9669: arithmetic against Rust's on wider numbers, worked programs for the rest.
+//! Tests of instructions against RFC 9669: arithmetic is compared with Rust's on wider numbers, other instructions
+//! with worked programs.
 
 use super::CountingKernel;
 use crate::decode::Raw;
@@ -33,7 +34,7 @@ fn of_registers(opcode: u8, offset: i32, a: u64, b: u64) -> u64 {
     run(&[&set(0, a)[..], &set(1, b), &[raw(opcode, 0, 1, offset, 0), EXIT]].concat()).unwrap()
 }
 
-/// What RFC 9669 section 4.1 says, in numbers of 128 bits.
+/// Result of an operation by RFC 9669 section 4.1, computed in numbers of 128 bits.
 fn arithmetic(operation: u8, signed: bool, a: u64, b: u64, bits: u32) -> u64 {
     let mask = if bits == 64 { u128::from(u64::MAX) } else { u128::from(u32::MAX) };
     let (a, b) = (u128::from(a) & mask, u128::from(b) & mask);

@@ -1,4 +1,5 @@
-//! Objects with changed bytes: no panic, no hang, the same answer twice, nothing written outside what is writable.
+//! Objects with changed bytes: no panic, no endless loop, the same result twice, and no write outside of writable
+//! memory.
 
 use super::CountingKernel;
 use super::compiled::compiled;

@@ -1,4 +1,4 @@
-//! Objects as clang compiles them: what they have, where fields lie, and what they lack.
+//! Objects as clang compiles them: their contents, the positions of fields, and their missing features.
 
 use super::CountingKernel;
 use crate::{Layout, Object, Options, Program, Value};

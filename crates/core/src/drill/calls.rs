@@ -1,4 +1,4 @@
-//! System calls of scripts: which there are, with what arguments.
+//! The system calls that scripts may use, with their arguments.
 
 use super::Problem;
 use super::script::{Argument, Call};
@@ -6,7 +6,7 @@ use super::script::{Argument, Call};
 /// A system call, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing that the connection notices; returns what the script says.
+    /// The call has no effect on the connection; it returns the result in the script.
     Nothing,
     /// `connect`.
     Connect,
@@ -20,9 +20,9 @@ pub enum Action {
     Close(i64),
     /// `shutdown`.
     Shutdown {
-        /// Of sending.
+        /// Whether the sending direction closes.
         sending: bool,
-        /// Of reading.
+        /// Whether the reading direction closes.
         reading: bool,
     },
     /// `setsockopt` of `TCP_MAXSEG`: the size of segments, bytes.
@@ -67,10 +67,10 @@ fn names(call: &Call, place: usize) -> Vec<&str> {
     }
 }
 
-/// What a call is.
+/// Translates a system call into an action.
 ///
 /// # Errors
-/// Refuses by name what a simulator has not got.
+/// Names a feature that the simulator does not have.
 pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
     let refused = |what: String| Problem::refused(line, what);
     let needs = |place: usize, what: &str| {

@@ -1,7 +1,7 @@
 //! `%{ ... }%`: assertions and small sums over the connection's state, in the part of Python that scripts use.
 //!
-//! Statements: `assert condition, message`, `name = value`, `name += value`, `print(...)`. Values are numbers, strings
-//! and what `tcpi_...` and `TCP_CA_...` stand for. Nothing else can be named, so that a script can do no harm.
+//! Statements: `assert condition, message`, `name = value`, `name += value`, `print(...)`. Values are numbers,
+//! strings, and the values of `tcpi_...` and `TCP_CA_...`. No other names exist, so a script can do no harm.
 
 use super::Problem;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ enum Expression {
     Binary(Box<Expression>, String, Box<Expression>),
     /// A chain: `a <= b < c`.
     Compare(Box<Expression>, Vec<(String, Expression)>),
-    /// Of a format: `'...' % (a, b)`.
+    /// Arguments of a format: `'...' % (a, b)`.
     Tuple(Vec<Expression>),
     Call(String, Vec<Expression>),
 }
@@ -90,20 +90,21 @@ fn truth(condition: bool) -> Value {
     Value::Integer(i64::from(condition))
 }
 
-/// What went wrong when a block ran.
+/// The reason why a block failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// An assertion does not hold: its line and what it says.
+    /// An assertion does not hold: its line and its message.
     Assertion(u32, String),
     /// A name or an operation that there is not.
     Unknown(u32, String),
 }
 
-/// What a block may see: names that earlier blocks have set, and a source of those that stand for the connection.
+/// The names that a block may use: names that earlier blocks have set, and a function for names of the connection's
+/// state.
 pub struct Names<'a> {
     /// Set by blocks.
     pub own: &'a mut BTreeMap<String, Value>,
-    /// Of the connection; `None` for a name that it does not know.
+    /// State of the connection; `None` for an unknown name.
     pub connection: &'a dyn Fn(&str) -> Option<f64>,
 }
 
@@ -111,7 +112,7 @@ impl Program {
     /// Parses a block that begins on `line`.
     ///
     /// # Errors
-    /// What is not of the part of Python that is understood.
+    /// Names the first construct outside the supported part of Python.
     pub fn parse(text: &str, line: u32) -> Result<Program, Problem> {
         let tokens = lex(text, line)?;
         let mut parser = Parser { tokens, place: 0, depth: 0 };

@@ -1,5 +1,5 @@
-//! One connection: the simulated sender and receiver, and what lies between them and the bytes of a script: handshake,
-//! sequence numbers, windows in bytes, Nagle's rule, FIN, timestamps.
+//! One connection: the simulated sender and receiver, and the layers between them and the bytes of a script. These are
+//! handshake, sequence numbers, windows in bytes, Nagle's rule, FIN and timestamps.
 
 use super::info::{Reordering, rank};
 use super::settings::{EcnUse, Settings};
@@ -16,7 +16,7 @@ use crate::tcp::sender::{Sender, Transmission};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Where a connection is in its life.
+/// The state of a connection, from listening to closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Waits for a SYN.
@@ -25,28 +25,28 @@ pub enum Phase {
     SynSent,
     /// Has answered a SYN.
     SynReceived,
-    /// Both ends know of each other; from then on until both have closed.
+    /// Both ends have agreed on the connection. This phase lasts until both have closed.
     Established,
     /// A RST ended it.
     Reset,
-    /// It is forgotten: whatever arrives is answered with a RST.
+    /// The connection is closed and forgotten: every arriving segment is answered with a RST.
     Gone,
 }
 
-/// What the peer's SYN said.
+/// The options of the peer's SYN.
 #[derive(Debug, Clone, Copy, Default)]
 struct Peer {
     isn: u32,
     window_scale: Option<u32>,
 }
 
-/// What the script says beforehand of a connection.
+/// The properties of a connection that the script determines in advance.
 pub struct Outline {
     /// Our initial sequence number.
     pub isn: u32,
     /// The peer's initial sequence number.
     pub peer_isn: u32,
-    /// How the peer's data is cut.
+    /// The boundaries of the peer's data.
     pub incoming: Incoming,
     /// Our first timestamp.
     pub timestamp: u32,
@@ -58,7 +58,7 @@ pub struct Connection {
     phase: Phase,
     isn: u32,
     peer: Peer,
-    /// The stack, without what the peer did not agree to.
+    /// The stack, without options that the peer did not agree to.
     stack: StackSpec,
     timestamps: bool,
     sender: Sender,
@@ -85,9 +85,9 @@ pub struct Connection {
     closed_second: bool,
     /// Bytes that the application has read.
     read: u64,
-    /// What we echo: the peer's clock (TS.Recent of RFC 7323).
+    /// The timestamp of the peer that we echo (TS.Recent of RFC 7323).
     recent_timestamp: u32,
-    /// Our clock: what it said first, and when.
+    /// Our timestamp clock: its first value, and the time of this value.
     first_timestamp: (u32, Option<Time>),
     /// For each segment, the timestamp of its first retransmission.
     retransmitted_at: Vec<Option<u32>>,
@@ -144,17 +144,17 @@ impl Connection {
         }
     }
 
-    /// Where it is in its life.
+    /// The phase of the connection.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// What its script has chosen.
+    /// The settings that the script has chosen.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Its sender.
+    /// The sender of the connection.
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
@@ -164,12 +164,12 @@ impl Connection {
         self.received_mss
     }
 
-    /// Its record of reordering.
+    /// The connection's record of reordering.
     pub fn reordering(&self) -> &Reordering {
         &self.reordering
     }
 
-    /// Its stack, without what the peer did not agree to.
+    /// The connection's stack, without options that the peer did not agree to.
     pub fn stack(&self) -> &StackSpec {
         &self.stack
     }
@@ -194,12 +194,12 @@ impl Connection {
         self.outgoing.is_all_cut() && self.sender.is_done()
     }
 
-    /// The next segment that was sent and not yet taken here, and when.
+    /// Removes and returns the next sent segment, with its time.
     pub fn take_sent(&mut self) -> Option<(Time, Segment)> {
         self.sent.pop_front()
     }
 
-    /// The next segment that was sent and not yet taken.
+    /// The next sent segment that was not yet removed.
     pub fn peek_sent(&self) -> Option<&(Time, Segment)> {
         self.sent.front()
     }
@@ -210,7 +210,7 @@ impl Connection {
         self.pump(now);
     }
 
-    /// The application writes so many bytes; `more` if it is about to write again.
+    /// Writes this number of bytes for the application; `more` if it will write again at once.
     pub fn write(&mut self, now: Time, bytes: u64, more: bool) {
         self.outgoing.write(bytes);
         let cork = self.cork;
@@ -219,7 +219,7 @@ impl Connection {
         self.cork = cork;
     }
 
-    /// The application has written all.
+    /// Ends the application's data: sends a FIN after it.
     pub fn finish(&mut self, now: Time) {
         self.closed_second |= self.peer_fin && !self.outgoing.is_finished();
         self.outgoing.finish();
@@ -231,7 +231,8 @@ impl Connection {
         self.phase = Phase::Gone;
     }
 
-    /// The application closes without having read all: the peer gets a RST (RFC 2525 section 2.17).
+    /// Closes the connection for an application that has not read all data: the peer gets a RST (RFC 2525 section
+    /// 2.17).
     pub fn abort(&mut self, now: Time) {
         let flags = Flags { rst: true, ack: true, ..Flags::default() };
         self.emit(now, flags, 1 + self.outgoing.cut_end(), 0, Vec::new());
@@ -244,7 +245,7 @@ impl Connection {
         arrived - self.read
     }
 
-    /// The application reads at most so many bytes; how many it got.
+    /// Reads at most `most` bytes for the application. Returns the number of bytes read.
     pub fn read(&mut self, most: u64) -> u64 {
         let bytes = self.readable().min(most);
         self.read += bytes;
@@ -255,14 +256,14 @@ impl Connection {
     pub fn set_coalescing(&mut self, now: Time, nagle: Option<bool>, cork: Option<bool>) {
         self.nagle = nagle.unwrap_or(self.nagle);
         self.cork = cork.unwrap_or(self.cork);
-        // Switching Nagle's rule off sends what waits, corked or not.
+        // Switching Nagle's rule off sends the waiting data, corked or not.
         let cork = self.cork;
         self.cork &= nagle != Some(false);
         self.pump(now);
         self.cork = cork;
     }
 
-    /// When to wake it, if nothing happens before.
+    /// The next time at which the connection must be woken, if nothing happens before.
     pub fn deadline(&self) -> Option<Time> {
         let sender = match self.phase {
             Phase::Listening | Phase::Reset | Phase::Gone => return None,
@@ -272,7 +273,7 @@ impl Connection {
         others.into_iter().flatten().chain(sender).min()
     }
 
-    /// Its deadline came.
+    /// Processes a deadline of the connection.
     pub fn on_deadline(&mut self, now: Time) {
         if self.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.sender.on_deadline(now);
@@ -289,7 +290,7 @@ impl Connection {
         self.pump(now);
     }
 
-    /// A segment arrives.
+    /// Processes an arriving segment.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         if segment.flags.rst {
             self.phase = Phase::Reset;
@@ -333,7 +334,7 @@ impl Connection {
         ));
     }
 
-    /// Takes what the peer's SYN offers, and leaves the rest out of our stack.
+    /// Records the options of the peer's SYN, and removes all others from our stack.
     fn agree(&mut self, syn: &Segment) {
         self.peer = Peer { isn: syn.seq, window_scale: None };
         let (mut mss, mut sack, mut timestamps) = (DEFAULT_MSS, false, false);
@@ -369,7 +370,7 @@ impl Connection {
         }
         (self.sender, self.receiver) = build(&self.stack);
         self.outgoing = Outgoing::new(self.stack.mss);
-        // The new sender has sent what the old one sent.
+        // Replays to the new sender what the old one has sent.
         for at in &self.syns {
             if self.sender.deadline().is_some_and(|deadline| deadline <= *at) {
                 self.sender.on_deadline(*at);
@@ -493,7 +494,7 @@ impl Connection {
         SackBlocks::new(duplicate, &held)
     }
 
-    /// RFC 3522: whether the echoed timestamp is that of the retransmission, and not of what was sent before it.
+    /// RFC 3522: whether the echoed timestamp is that of the retransmission, and not of an earlier transmission.
     fn echoes_retransmission(&self, segment: &Segment, una: u32) -> bool {
         let again = self.retransmitted_at.get(una as usize).copied().flatten();
         match (timestamp_of(segment), again) {
@@ -538,7 +539,7 @@ impl Connection {
         answer
     }
 
-    /// Sends what may be sent.
+    /// Sends all segments that may be sent now.
     fn pump(&mut self, now: Time) {
         if matches!(self.phase, Phase::Listening | Phase::Reset | Phase::Gone) {
             return;

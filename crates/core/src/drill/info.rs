@@ -1,4 +1,4 @@
-//! What scripts may ask of a connection: the fields of Linux's `tcp_info`, and its constants.
+//! State of a connection that scripts may read: the fields of Linux's `tcp_info`, and its constants.
 
 use super::connection::{Connection, Phase};
 use super::wire::TcpOption;
@@ -54,15 +54,15 @@ pub const NAMES: [&str; 44] = [
     "None",
 ];
 
-/// What Linux gives for a threshold that is not yet set.
+/// Linux's value for a threshold that is not yet set.
 const INFINITE: f64 = 2_147_483_647.0;
 /// The degree of reordering that Linux assumes before it has seen any.
 const LEAST_REORDERING: u32 = 3;
 /// The most that it remembers (`tcp_max_reordering`).
 const MOST_REORDERING: u32 = 300;
 
-/// How far segments were overtaken, as the sender can tell: from the lowest segment that arrives late, sent once, to the end
-/// of what SACK had reported before.
+/// Reordering as the sender can measure it. It is the distance from the lowest late segment, sent once, to the end of the
+/// segments that SACK had reported before.
 #[derive(Debug, Clone, Copy)]
 pub struct Reordering {
     /// The greatest distance, in segments.
@@ -78,7 +78,7 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// After an ACK that delivered this; `sacked_end` is the end of what SACK had reported before it.
+    /// Updates the record after an ACK. `sacked_end` is the end of the segments that SACK had reported before it.
     pub fn on_ack(&mut self, delivered: &Delivered, sacked_end: u32) {
         if let Some(lowest) = delivered.lowest_original().filter(|lowest| *lowest < sacked_end)
             && delivered.reordered
@@ -162,7 +162,7 @@ pub fn value(connection: &Connection, name: &str) -> Option<f64> {
     })
 }
 
-/// Names that stand for the same number always.
+/// Value of a constant name.
 pub fn constant(name: &str) -> Option<f64> {
     Some(match name {
         "TCP_CA_Open" | "False" | "None" => 0.0,

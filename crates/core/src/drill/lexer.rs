@@ -8,11 +8,11 @@ use super::script::Setting;
 pub struct Token {
     /// The line it begins on.
     pub line: u32,
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind,
 }
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// A whole number, also in hexadecimal.
@@ -35,11 +35,11 @@ pub enum Kind {
     Sign(char),
 }
 
-/// What the lexer makes of a script: its tokens, and the settings in its comments.
+/// The result of the lexer: the tokens of a script, and the settings in its comments.
 pub struct Tokens {
     /// In order.
     pub tokens: Vec<Token>,
-    /// From `// anabranch: key=value ...`.
+    /// Settings from `// anabranch: key=value ...`.
     pub settings: Vec<Setting>,
 }
 
@@ -54,7 +54,7 @@ const SETTING: &str = "anabranch:";
 /// Splits a script into tokens.
 ///
 /// # Errors
-/// What has no end, with the line it begins on.
+/// Names a construct without an end, with the line on which it begins.
 pub fn tokens(text: &str) -> Result<Tokens, Problem> {
     let mut lexer = Lexer { rest: text, line: 1, out: Tokens { tokens: Vec::new(), settings: Vec::new() } };
     while let Some(first) = lexer.rest.chars().next() {
@@ -153,7 +153,7 @@ impl<'a> Lexer<'a> {
         self.take(self.rest.find(|character| !is_word(character)).unwrap_or(self.rest.len()))
     }
 
-    /// How long the number is that stands here, if one does: digits with at most one point, and no letter behind it.
+    /// Length of the number at this position, if there is one: digits with at most one point, and no letter after it.
     fn number_length(&self) -> Option<usize> {
         let signless = self.rest.strip_prefix('-').unwrap_or(self.rest);
         let sign = self.rest.len() - signless.len();

@@ -1,7 +1,8 @@
 //! Scripts in packetdrill's language, run against the simulated sender and receiver.
 //!
-//! A script says what the application does, what arrives, and what is to be sent, with times. [`run`] parses it, plays
-//! it in virtual time against one connection and compares. No I/O: shell commands of a script are read, never executed.
+//! A script describes the application's calls, the arriving segments and the expected segments, with times. [`run`]
+//! parses the script, plays it in virtual time against one connection, and compares. No I/O: shell commands of a script
+//! are read, never executed.
 
 pub mod calls;
 pub mod code;
@@ -22,14 +23,14 @@ use report::Report;
 use settings::Preset;
 use std::fmt;
 
-/// What is wrong with a script before it can run.
+/// A problem that prevents a script from running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong, and what would be right.
+    /// The problem, and a correct value.
     pub text: String,
-    /// Whether it is of the language, but of what a simulator has not got.
+    /// Whether the script is valid, but needs a feature that the simulator does not have.
     pub refused: bool,
 }
 
@@ -39,7 +40,7 @@ impl Problem {
         Problem { line, text, refused: false }
     }
 
-    /// Of the language, but not of what there is here.
+    /// A problem of a valid script that needs a missing feature.
     pub fn refused(line: u32, text: String) -> Problem {
         Problem { line, text, refused: true }
     }
@@ -57,7 +58,7 @@ impl std::error::Error for Problem {}
 /// Runs a script against a stack.
 ///
 /// # Errors
-/// What keeps it from running; a script that runs and does not find what it expects is in the report.
+/// The problem that prevents the script from running. If the script runs and an expectation fails, the report shows it.
 pub fn run(text: &str, preset: Preset) -> Result<Report, Problem> {
     let script = parser::parse(text)?;
     runner::Runner::new(&script, preset)?.run()

@@ -10,7 +10,7 @@ use crate::units::Duration;
 /// Parses a script.
 ///
 /// # Errors
-/// The first thing that is not of the language, or that names what a simulator has not got.
+/// The first construct that is not of the language, or that needs a feature that the simulator does not have.
 pub fn parse(text: &str) -> Result<Script, Problem> {
     let lexed = tokens(text)?;
     let mut parser = Parser { tokens: lexed.tokens, place: 0 };
@@ -120,7 +120,7 @@ impl Parser {
                     Some(Kind::Decimal(text) | Kind::Word(text) | Kind::Text(text)) => text,
                     _ => return self.wanted("the option's value"),
                 };
-                // An IPv6 address or a definition: more tokens of the same line, which nobody reads.
+                // An IPv6 address or a definition: skips further tokens of the same line, because they are not used.
                 while self.tokens.get(self.place).is_some_and(|token| {
                     token.line == line && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
                 }) {

@@ -7,7 +7,7 @@ use crate::tcp::congestion::{self, CongestionSpec};
 use crate::tcp::detection::{self, DetectionSpec};
 use crate::units::Duration;
 
-/// What the RFCs say, with what they leave to choose as scenarios have it: NewReno, duplicate ACKs, delayed ACKs, SACK.
+/// The stack of the RFCs: NewReno, duplicate ACKs, delayed ACKs, SACK. Open choices have the defaults of scenarios.
 pub fn rfc() -> StackSpec {
     StackSpec {
         name: "rfc".to_string(),
@@ -37,7 +37,7 @@ pub fn rfc() -> StackSpec {
     }
 }
 
-/// What Linux does by default: CUBIC, RACK-TLP, quick ACKs, F-RTO, undo by DSACK and timestamps, a timeout of at least SRTT + 200 ms.
+/// Linux's default stack: CUBIC, RACK-TLP, quick ACKs, F-RTO, undo by DSACK and timestamps, a timeout of at least SRTT + 200 ms.
 pub fn linux() -> StackSpec {
     StackSpec {
         name: "linux".to_string(),

@@ -1,4 +1,4 @@
-//! What came of a script.
+//! The result of a script.
 
 use super::script::At;
 use super::wire::Segment;
@@ -8,15 +8,16 @@ use serde::Serialize;
 /// A line of the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// The script's line; `None` for a segment that nothing asked for.
+    /// Line of the script; `None` for an unexpected segment.
     pub line: Option<u32>,
-    /// When the script expects it, seconds; `None` for whenever, or if it does not.
+    /// Time at which the script expects the segment, seconds. `None` if any time is right, or if the script expects
+    /// no segment.
     pub expected_s: Option<f64>,
     /// The segment that the script expects.
     pub expected: Option<String>,
     /// When it was sent, seconds.
     pub sent_s: Option<f64>,
-    /// What was sent; several segments in succession as one, where the script has them so.
+    /// The sent segments. Several consecutive segments count as one where the script has them as one.
     pub sent: Option<String>,
     /// Whether they agree.
     pub agrees: bool,
@@ -27,11 +28,11 @@ pub struct Row {
 pub struct Failure {
     /// The script's line.
     pub line: u32,
-    /// What was expected, and what happened.
+    /// The expectation, and the actual event.
     pub text: String,
 }
 
-/// What came of a script.
+/// The result of a script.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Segments expected and sent, in order.
@@ -45,7 +46,7 @@ fn seconds(time: Time) -> f64 {
 }
 
 impl Row {
-    /// An expected segment, and what was sent for it.
+    /// An expected segment, and the segment sent for it.
     pub fn expected(
         line: u32,
         at: At,
@@ -64,7 +65,7 @@ impl Row {
         }
     }
 
-    /// A segment that nothing asked for.
+    /// An unexpected segment.
     pub fn unexpected((time, segment): &(Time, Segment)) -> Row {
         Row {
             line: None,

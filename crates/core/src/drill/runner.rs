@@ -43,7 +43,7 @@ pub struct Runner<'a> {
     report: Report,
 }
 
-/// What stops a run.
+/// The reason why a run stops.
 enum Stop {
     Failed(Failure),
     Refused(Problem),
@@ -85,10 +85,10 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs it to its end, or to the first thing that is not as it says.
+    /// Runs the script to its end, or to the first failed expectation.
     ///
     /// # Errors
-    /// What is found out only now to be refused.
+    /// A missing feature that only the run has found.
     pub fn run(mut self) -> Result<Report, Problem> {
         for event in &self.script.events {
             match self.event(event) {
@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         Ok(self.report)
     }
 
-    /// When an event is due: from when to when.
+    /// Earliest and latest time of an event.
     fn due(&self, at: At) -> (Time, Time) {
         let base = if self.last.1 { self.last.0 } else { self.now };
         match at {
@@ -127,7 +127,8 @@ impl<'a> Runner<'a> {
         match &event.action {
             Action::Outbound(segment) => self.outbound(event, due, due_end, segment)?,
             action => {
-                // A state is looked at after what happens in the same instant, all else comes before it.
+                // Assertions about a state come after all other events of the same instant. All other actions come
+                // before them.
                 let is_code = matches!(action, Action::Code(_));
                 self.advance(due, is_code)?;
                 match action {
@@ -143,7 +144,7 @@ impl<'a> Runner<'a> {
         self.unblock()
     }
 
-    /// Lets time pass until `until`; with what is due at that very instant if `inclusive`.
+    /// Advances the time to `until`. With `inclusive`, also processes the deadlines at `until` itself.
     fn advance(&mut self, until: Time, inclusive: bool) -> Result<(), Stop> {
         while let Some(deadline) = self.connection.as_ref().and_then(Connection::deadline) {
             if deadline > until || (deadline == until && !inclusive) {
@@ -222,7 +223,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// The next segment that was sent, or will be until `latest`.
+    /// The next segment that was sent or will be sent by `latest`.
     fn next_sent(&mut self, latest: Time) -> Result<Option<(Time, Segment)>, Stop> {
         loop {
             let Some(connection) = &mut self.connection else { return Ok(None) };
@@ -288,7 +289,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What a call does at once.
+    /// Performs the immediate part of a call.
     fn begin(&mut self, line: u32, call: &Call, action: &CallAction) -> Result<(), Stop> {
         let now = self.now;
         match action {
@@ -355,7 +356,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What a call returns now: a value or an error; `None` while it waits.
+    /// The result of a call now: a value or an error; `None` while it blocks.
     fn result(&mut self, call: &Call, action: &CallAction) -> Option<Result<i64, &'static str>> {
         let would_wait = |runner: &Runner<'_>, descriptor: i64| {
             (runner.non_blocking.contains(&descriptor) && call.returns_after.is_none()).then_some(Err("EAGAIN"))
@@ -397,7 +398,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Lets a call return that waits, if it can; then it must be about the time that the script says.
+    /// Lets a blocked call return, if it can. Its time must then agree with the script's time.
     fn unblock(&mut self) -> Result<(), Stop> {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let tolerance = self.settings.tolerance;
@@ -449,7 +450,7 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
     Err(failed(line, format!("{}() returned {got_text}, not {wanted}{error}", call.name)))
 }
 
-/// Whether what was sent may be the beginning of what is expected.
+/// Whether the sent segment may be the first part of the expected segment.
 fn is_part(sent: &Segment, expected: &Segment) -> bool {
     sent.seq == expected.seq && sent.length > 0 && sent.length < expected.length
 }
@@ -506,7 +507,7 @@ fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
     };
     let (wanted, got) = (sorted(expected), sorted(sent));
     let agree = |wanted: &TcpOption, got: &TcpOption| match (wanted, got) {
-        // Clocks tick apart: what is compared is what they echo.
+        // The two clocks differ, so only the echoed timestamps are compared.
         (TcpOption::Timestamp { echo: wanted, .. }, TcpOption::Timestamp { echo: got, .. }) => wanted == got,
         _ => wanted == got,
     };
@@ -516,10 +517,10 @@ fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
     Err("other options were sent".to_string())
 }
 
-/// Data that fits in a packet of IPv4 beside the headers, bytes.
+/// Greatest payload of an IPv4 packet with the headers, bytes.
 const LONGEST_PACKET: u32 = 65_535 - 40;
 
-/// Refuses what is refused before anything happens, so that a script does not stop half-way.
+/// Refuses unsupported features before the run, so that a script does not stop half-way.
 fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
     let mut scratch = settings.clone();
     let mut set = BTreeSet::new();
@@ -556,7 +557,8 @@ fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the script says of its connection before it begins: sequence numbers, how data is cut, the first timestamp.
+/// The properties of a connection that the script determines in advance: sequence numbers, boundaries of the data,
+/// the first timestamp.
 fn outline(script: &Script, joined_mss: Option<u32>) -> Outline {
     let segments = |inbound: bool| {
         script.events.iter().filter_map(move |event| match &event.action {

@@ -1,4 +1,4 @@
-//! A script, parsed: what happens when, in the order of its lines.
+//! A parsed script: events with times, in the order of its lines.
 
 use super::code::Program;
 use super::wire::Segment;
@@ -11,7 +11,7 @@ pub struct Script {
     pub options: Vec<Setting>,
     /// `// anabranch: key=value ...` lines: a comment to others, a setting to us.
     pub settings: Vec<Setting>,
-    /// Its events.
+    /// The events of the script.
     pub events: Vec<Event>,
 }
 
@@ -40,9 +40,9 @@ pub struct Event {
 /// When an event is to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// So long after the start.
+    /// This time after the start.
     Absolute(Duration),
-    /// So long after the event before.
+    /// This time after the previous event.
     Relative(Duration),
     /// Within a span after the start.
     AbsoluteRange(Duration, Duration),
@@ -52,7 +52,7 @@ pub enum At {
     Any,
 }
 
-/// What an event is.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// `<`: the segment arrives.
@@ -67,12 +67,12 @@ pub enum Action {
     Code(Program),
 }
 
-/// A system call and what it is to return.
+/// A system call and its expected result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Its name.
+    /// Name of the call.
     pub name: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: Vec<Argument>,
     /// How long it blocks, after it was called; `None` if it returns at once.
     pub returns_after: Option<Duration>,
@@ -95,6 +95,6 @@ pub enum Argument {
     Text,
     /// `[...]`.
     List(Vec<Argument>),
-    /// `{...}`: a structure, with what it consists of left unread.
+    /// `{...}`: a structure, whose content is not parsed.
     Structure,
 }

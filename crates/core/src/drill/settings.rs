@@ -1,5 +1,5 @@
-//! What a script runs against: the stack, and what surrounds it. From a preset, the script's comments, options and shell
-//! commands, in this order.
+//! The settings of a script's run: the stack, and its environment. They come from a preset, then the script's comments, options
+//! and shell commands, in this order.
 
 use super::script::{Script, Setting};
 use super::{Problem, presets};
@@ -13,16 +13,16 @@ use serde_json::json;
 pub enum EcnUse {
     /// Never.
     Off,
-    /// Asked for and agreed to.
+    /// Requested and accepted.
     On,
-    /// Agreed to if the peer asks.
+    /// Accepted if the peer requests it.
     IfAsked,
 }
 
 /// Everything that a script may choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The stack; what the peer does not offer is taken out of it for the connection.
+    /// The stack. For the connection, options that the peer does not offer are removed from it.
     pub stack: StackSpec,
     /// The segment size that our SYN announces, bytes.
     pub mss: u32,
@@ -37,7 +37,7 @@ pub struct Settings {
     pub ecn: EcnUse,
     /// How far a time may be off.
     pub tolerance: Duration,
-    /// The same as a share of the time since the event before.
+    /// The tolerance as a share of the time since the previous event.
     pub tolerance_share: f64,
 }
 
@@ -77,7 +77,7 @@ impl Preset {
             window_scale: 8,
             timestamps: false,
             ecn: EcnUse::Off,
-            // As generous as the language's own interpreter.
+            // The same tolerance as that of packetdrill's interpreter.
             tolerance: Duration::from_micros(4000),
             tolerance_share: 0.125,
         }
@@ -146,7 +146,7 @@ impl Settings {
             }
             "mss" => self.joined_mss = Some(number(1, 65_495)?),
             "mtu" => self.mss = number(41, 65_535)? - 40,
-            // Where and how to reach the machine under test, and how to report: nothing of the connection.
+            // These options concern the address of the tested machine and the form of reports, not the connection.
             "ip_version" | "bind_port" | "connect_port" | "remote_ip" | "local_ip" | "gateway_ip" | "netmask_ip"
             | "speed" | "tcp_ts_tick_usecs" | "code_command" | "code_format" | "code_sockopt" | "verbose" | "debug" => {
             }

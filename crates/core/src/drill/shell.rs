@@ -1,5 +1,5 @@
-//! Shell commands of scripts: those that set what the stack has are understood, those that cannot matter are passed over,
-//! all others are refused. Nothing is ever executed.
+//! Shell commands of scripts. Commands that configure a feature of the stack are applied. Commands without effect on the
+//! connection are skipped. All others are refused. Nothing is ever executed.
 
 use super::Problem;
 use super::settings::{EcnUse, Settings};
@@ -7,7 +7,7 @@ use crate::spec::SpuriousResponse;
 use crate::tcp::detection::DetectionSpec;
 use crate::units::Duration;
 
-/// What the scripts' common preparation sets.
+/// The settings of the scripts' common preparation.
 const DEFAULTS: &str = "sysctl -q net.ipv4.tcp_timestamps=1 net.ipv4.tcp_frto=2 net.ipv4.tcp_sack=1 net.ipv4.tcp_dsack=1 \
     net.ipv4.tcp_reordering=3 net.ipv4.tcp_congestion_control=cubic net.ipv4.tcp_slow_start_after_idle=0 \
     net.ipv4.tcp_early_retrans=4 net.ipv4.tcp_recovery=1 net.ipv4.tcp_ecn=0 net.ipv4.tcp_rmem=4096:540000:15728640";
@@ -46,7 +46,7 @@ const WITHOUT_EFFECT: [&str; 27] = [
 /// Applies a command.
 ///
 /// # Errors
-/// What means nothing here, by name.
+/// Names a command or a setting that is not supported.
 pub fn apply(command: &str, line: u32, settings: &mut Settings) -> Result<(), Problem> {
     for text in command.replace("\\\n", " ").split(['\n', ';']) {
         let text = text.split('#').next().unwrap_or("").trim();
@@ -95,7 +95,7 @@ fn one(text: &str, words: &[&str], settings: &mut Settings) -> Result<(), String
         "tc" => queue(text, arguments, settings),
         "ip" => route(text, arguments, settings),
         "echo" => echo(text, settings),
-        // What restores the machine, or only looks at it.
+        // Commands that restore the machine, or only read its state.
         "ethtool" | "nstat" => Ok(()),
         _ if program.starts_with("sysctl_restore") => Ok(()),
         _ => Err(format!("the shell command {text}")),

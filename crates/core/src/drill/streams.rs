@@ -9,7 +9,7 @@ pub struct Piece {
     pub start: u64,
     /// Payload bytes.
     pub length: u32,
-    /// Whether it carries the FIN.
+    /// Whether the segment carries the FIN.
     pub fin: bool,
 }
 
@@ -20,31 +20,31 @@ impl Piece {
     }
 }
 
-/// What an application has written, and how it was cut into segments.
+/// The data that an application has written, and its boundaries of segments.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     mss: u32,
     written: u64,
-    /// A FIN is to follow what was written.
+    /// A FIN follows the written data.
     finished: bool,
     /// Cut when they are sent for the first time, and never again.
     pieces: Vec<Piece>,
-    /// Segments that the sender knows of.
+    /// Number of segments announced to the sender.
     announced: u32,
 }
 
 impl Outgoing {
-    /// Nothing is written yet; full segments carry `mss` bytes.
+    /// A stream without data. Full segments carry `mss` bytes.
     pub fn new(mss: u32) -> Outgoing {
         Outgoing { mss, written: 0, finished: false, pieces: Vec::new(), announced: 0 }
     }
 
-    /// The application writes.
+    /// Appends bytes that the application writes.
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
 
-    /// The application has written all.
+    /// Ends the data: the application has written everything.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -70,7 +70,7 @@ impl Outgoing {
         !self.finished && !uncut.is_multiple_of(u64::from(self.mss))
     }
 
-    /// How many more segments the sender may be told of; without the short one at the end if `hold_tail`.
+    /// Number of further segments to announce to the sender, without the short last one if `hold_tail`.
     pub fn announce(&mut self, hold_tail: bool) -> u32 {
         let uncut = self.written.saturating_sub(self.cut_end());
         let full = uncut / u64::from(self.mss);
@@ -84,12 +84,12 @@ impl Outgoing {
         more
     }
 
-    /// Whether the sender knows of a segment that it has not sent.
+    /// Whether a segment was announced to the sender but not sent.
     pub fn is_waiting(&self) -> bool {
         self.announced > self.pieces.len() as u32
     }
 
-    /// The segment with this number, which is cut now if it is the first time that it is sent.
+    /// The segment with this number. It gets its boundaries when it is sent for the first time.
     pub fn piece(&mut self, segment: u32) -> Piece {
         if segment as usize == self.pieces.len() {
             let start = self.cut_end();
@@ -100,7 +100,7 @@ impl Outgoing {
         self.pieces[segment as usize]
     }
 
-    /// The first segment that is not wholly below this byte: what an acknowledgement up to here passes.
+    /// The first segment that ends after this byte. An acknowledgement up to this byte passes all segments before it.
     pub fn segment_at(&self, byte: u64) -> u32 {
         self.pieces.partition_point(|piece| piece.end() <= byte) as u32
     }
@@ -129,8 +129,8 @@ impl Outgoing {
     }
 }
 
-/// What arrives, cut where any segment of the script begins or ends; so that segments and their repetitions are counted
-/// alike, however they are cut.
+/// The arriving data, divided wherever a segment of the script begins or ends. So original segments and retransmissions
+/// are counted in the same way, whatever their boundaries.
 #[derive(Debug, Clone, Default)]
 pub struct Incoming {
     /// Starts of pieces and the end of the last, ascending.
@@ -138,7 +138,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// For segments from byte to byte, FINs counted as a byte.
+    /// Builds the boundaries from segments, each from byte to byte. A FIN counts as a byte.
     pub fn new(segments: impl Iterator<Item = (u64, u64)>) -> Incoming {
         let mut cuts = BTreeSet::from([0]);
         for (start, end) in segments {

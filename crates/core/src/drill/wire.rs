@@ -61,7 +61,7 @@ pub enum TcpOption {
 /// A TCP segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Its flags.
+    /// Flags of the segment.
     pub flags: Flags,
     /// Sequence number of its first byte.
     pub seq: u32,
@@ -83,7 +83,7 @@ impl Segment {
         self.seq.wrapping_add(self.length)
     }
 
-    /// Its options but padding.
+    /// Options of the segment without padding.
     pub fn meaningful_options(&self) -> Vec<&TcpOption> {
         self.options.iter().flatten().filter(|option| **option != TcpOption::Padding).collect()
     }

@@ -1,15 +1,15 @@
 //! The packet engine: every packet, in virtual time.
 //!
-//! A run is an [`Engine`] ([`engine`]): links, forwarding, hosts, captures and samples, and an event loop that decides in which order they are
-//! visited. [`epochs`] is the loop that everybody uses, [`oracle`] the plain one that it is compared with; both give the same results to the bit.
+//! A run is an [`Engine`] ([`engine`]): links, forwarding, hosts, captures and samples, and an event loop that decides the order of their events.
+//! [`epochs`] is the loop for normal use. [`oracle`] is a plain loop for comparison. Both give the same results to the bit.
 //!
-//! A packet goes from its [`hosts`] over [`link`]s, each of which knows its next one by [`forwarding`], to its host. [`build`] makes an engine of
-//! a spec, [`parallel`] divides one over threads, [`link_state`] computes routes from what links measure, [`output`] and [`capture`] say what
-//! happened.
+//! A packet goes from its [`hosts`] over [`link`]s to its destination host; [`forwarding`] determines each next link. [`build`] makes an engine
+//! from a spec, [`parallel`] divides an engine over threads, [`link_state`] computes routes from measurements of links, and [`output`] and
+//! [`capture`] record the results.
 //!
 //! [`emulated`] is a network whose packets come from outside: from Linux, in the kernel engine.
 //!
-//! Links, forwarding, link state and captures know nothing of the loops and of hosts.
+//! Links, forwarding, link state and captures know neither the loops nor hosts.
 
 mod build;
 pub mod capture;

@@ -1,7 +1,8 @@
-//! What one TCP flow is predicted to send over a path, from its round-trip time and its loss ratio alone.
+//! Formulas that predict the rate of one TCP flow over a path from its round-trip time and its loss ratio.
 //!
-//! Pure functions, formulas as their sources print them; [`models`] has them by name, with what they take and where they hold.
-//! They expect arguments in the domains that [`models`] names, and check nothing.
+//! All functions are pure and follow the formulas as their sources print them. [`models`] lists the formulas by name, with
+//! their arguments and the range of losses in which they hold. The functions expect arguments in the domains that [`models`]
+//! names. They check nothing.
 
 pub mod models;
 pub mod network;
@@ -17,14 +18,14 @@ pub struct Flow {
     pub mss_bytes: f64,
     /// Round-trip time, seconds.
     pub rtt_s: f64,
-    /// Ratio of packets lost, from 0 to below 1. At 0 nothing but `max_window` bounds a flow.
+    /// Ratio of lost packets, from 0 to below 1. At 0, only `max_window` limits a flow.
     pub loss: f64,
-    /// The receiver's window: most segments in flight. Infinite if it never limits.
+    /// The receiver's window: the greatest number of segments in flight. Infinite if it never limits.
     pub max_window: f64,
 }
 
 impl Flow {
-    /// The rate of a mean window, bit/s; never above `max_window` a round trip.
+    /// Rate of a mean window, bit/s; at most `max_window` per round trip.
     fn rate_of_window(&self, segments: f64) -> f64 {
         segments.min(self.max_window) / self.rtt_s * self.bits()
     }

@@ -1,11 +1,11 @@
-//! The models by name: their arguments with bounds, and the losses for which they hold.
+//! The prediction formulas by name: their arguments with domains, and the losses for which they hold.
 
 use super::Flow;
 use super::padhye::{self, Timing};
 use super::response::{self, ResponseLaw};
 use serde::Serialize;
 
-/// The numbers that an argument may be.
+/// The set of values that an argument may have.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -24,7 +24,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Whether the value belongs to it; NaN never does.
+    /// Whether the domain contains the value. No domain contains NaN.
     pub fn contains(self, value: f64) -> bool {
         match self {
             Domain::Positive => value > 0.0 && value.is_finite(),
@@ -52,13 +52,13 @@ impl Domain {
 /// An argument of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Argument {
-    /// Its name, with its unit.
+    /// Name of the argument, with its unit.
     pub name: &'static str,
-    /// The numbers that it may be.
+    /// Values that the argument may have.
     pub domain: Domain,
 }
 
-/// For which losses a model was found to hold. Outside it is still computed.
+/// Range of losses for which a source found that a model holds. The model also computes a rate outside this range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Validity {
     /// The least loss ratio.
@@ -76,13 +76,13 @@ pub struct Validity {
 /// A model by name.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Model {
-    /// As in Python.
+    /// Name, as in Python.
     pub name: &'static str,
-    /// One line: subject and source.
+    /// One line with subject and source.
     pub summary: &'static str,
-    /// Its arguments, after those in [`FLOW`].
+    /// Arguments of the model, which follow the arguments in [`FLOW`].
     pub arguments: &'static [Argument],
-    /// For which losses it holds.
+    /// Losses for which the model holds.
     pub validity: Validity,
     /// The rate in bit/s, from the values of `arguments`.
     #[serde(skip)]
@@ -90,19 +90,19 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of that name.
+    /// The model with this name.
     pub fn of(name: &str) -> Option<&'static Model> {
         MODELS.iter().find(|model| model.name == name)
     }
 
-    /// The rate in bit/s from the values of [`FLOW`] and `arguments`, in this order.
+    /// Rate in bit/s. `values` are the values of [`FLOW`], then of `arguments`.
     pub fn evaluate(&self, values: &[f64]) -> f64 {
         let flow = Flow { mss_bytes: values[0], rtt_s: values[1], loss: values[2], max_window: values[3] };
         (self.rate)(flow, &values[FLOW.len()..])
     }
 }
 
-/// What every model takes first: the flow and its path.
+/// First arguments of every model: the flow and its path.
 pub const FLOW: [Argument; 4] = [
     Argument { name: "mss_bytes", domain: Domain::Positive },
     Argument { name: "rtt_s", domain: Domain::Positive },

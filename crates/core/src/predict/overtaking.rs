@@ -1,24 +1,26 @@
-//! How often a packet is taken for lost because later ones overtake it on shorter paths.
+//! Probability that a sender takes a packet for lost because later packets overtake it on shorter paths.
 
-/// The probability that `threshold` duplicate ACKs arrive for a packet that is not lost. Each packet takes a path at random, and `rate` packets a second are
-/// sent at random times. A path is its share of the packets and its delay in seconds.
+/// Probability that `threshold` duplicate ACKs arrive for a packet that is not lost. Each packet takes a random path. The sender sends `rate` packets a
+/// second at random times. A path is a pair: its share of the packets and its delay in seconds.
 ///
-/// Seen from a packet's arrival backwards, packets arrive at the same rate. One that arrived `t` before it, over a path that is shorter by more than `t`, was
-/// sent after it and makes a duplicate ACK. Any other was sent before it: until that one arrived, duplicate ACKs were for others. So the last `threshold`
-/// arrivals must all be of the first kind. With one kind of short path of share s, and differences in delay that are long beside `threshold / rate`, this is
-/// (1 - s) s^threshold: the probability of Fukushima et al. 2016, section 4.2.
+/// The derivation looks back in time from the arrival of one packet. Earlier arrivals also come at this rate. Some of them arrived `t` before the packet,
+/// over a path that is shorter by more than `t`. They were sent after the packet, so each causes a duplicate ACK. All others were sent before it: until
+/// they arrived, duplicate ACKs were for other packets. So the last `threshold` arrivals must all be of the first kind.
+///
+/// With one kind of short path of share s, and delay differences that are long compared with `threshold / rate`, the result is (1 - s) s^threshold. This
+/// is the probability of Fukushima et al. 2016, section 4.2.
 pub fn probability(paths: &[(f64, f64)], rate: f64, threshold: usize) -> f64 {
     let mut leads = Vec::with_capacity(paths.len());
     paths.iter().map(|(share, delay_s)| share * for_one(paths, *delay_s, rate, threshold, &mut leads)).sum()
 }
 
-/// The same for a packet whose path has this delay.
+/// Returns this probability for a packet whose path has the delay `delay_s`.
 fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, leads: &mut Vec<(f64, f64)>) -> f64 {
     leads.clear();
     leads.extend(paths.iter().map(|(share, other_s)| (delay_s - other_s, *share)).filter(|(lead_s, _)| *lead_s > 0.0));
     leads.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let mut later: f64 = leads.iter().map(|(_, share)| share).sum();
-    // By number: the probability that all arrivals until now made a duplicate ACK, and that there were this many.
+    // At index n: the probability that there were n arrivals until now, and that all of them caused a duplicate ACK.
     let mut so_many = vec![0.0; threshold];
     so_many[0] = 1.0;
     let (mut found, mut until_s) = (0.0, 0.0);
@@ -37,7 +39,7 @@ fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, lead
     found
 }
 
-/// The probabilities of 0, 1, ... events, when `mean` are expected.
+/// The Poisson probabilities of 0, 1, ... events with the mean `mean`.
 fn poisson(mean: f64, count: usize) -> impl Iterator<Item = f64> {
     (1..=count).scan(libm::exp(-mean), move |next, events| {
         let this = *next;

@@ -1,26 +1,26 @@
 //! Reno with timeouts and a receiver's window: Padhye, Firoiu, Towsley, Kurose, "Modeling TCP throughput: a simple model and its
 //! empirical validation", SIGCOMM 1998 ("PFTK").
 //!
-//! Both rates are what is sent, retransmissions included: of B, about (1 - p) B arrives.
+//! Both functions return the sending rate, which includes retransmissions. About (1 - p) B of a sending rate B arrives.
 
 use super::Flow;
 
 /// Arguments of the model besides the flow and its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// Packets that an ACK stands for, at least 1 (b).
+    /// Packets that one ACK acknowledges, at least 1 (b).
     pub packets_per_ack: f64,
     /// The first timeout of a sequence, seconds (T0).
     pub timeout_s: f64,
 }
 
-/// Mean window at the end of a period without timeouts (section 2.1, E[W]): it has no bound as the loss vanishes.
+/// Mean window at the end of a period without timeouts (section 2.1, `E[W]`). It has no upper bound as the loss tends to 0.
 pub fn unlimited_window(loss: f64, packets_per_ack: f64) -> f64 {
     let offset = (2.0 + packets_per_ack) / (3.0 * packets_per_ack);
     offset + (8.0 * (1.0 - loss) / (3.0 * packets_per_ack * loss) + offset * offset).sqrt()
 }
 
-/// Probability that a loss in a window of that size ends in a timeout (section 2.2, Q): about 3 / window.
+/// Probability that a loss in a window of this size ends in a timeout (section 2.2, Q): about 3 / window.
 pub fn timeout_probability(loss: f64, window: f64) -> f64 {
     if window <= 3.0 {
         return 1.0;
@@ -32,7 +32,8 @@ pub fn timeout_probability(loss: f64, window: f64) -> f64 {
     (one_of_three * (1.0 + (1.0 - one_of_three) * one_of_the_rest) / one_of_all).min(1.0)
 }
 
-/// How long a sequence of timeouts lasts that double up to 64, in first timeouts, times (1 - p) (section 2.2, f(p)).
+/// Mean duration of a sequence of timeouts, in units of the first timeout, times (1 - p) (section 2.2, f(p)). Each timeout
+/// doubles, up to 64.
 pub fn backoff(loss: f64) -> f64 {
     let doubled = 2.0 * loss;
     1.0 + loss * (1.0 + doubled * (1.0 + doubled * (1.0 + doubled * (1.0 + doubled * (1.0 + doubled)))))
@@ -40,10 +41,11 @@ pub fn backoff(loss: f64) -> f64 {
 
 /// The sending rate by the full model with the receiver's window (section 2.3), bit/s.
 ///
-/// Where the window begins to limit, the model steps: its two counts of round trips a period differ by (2 - b) / 4 there.
+/// The rate has a step where the window begins to limit: the two formulas for round trips in a period differ there by (2 - b) /
+/// 4.
 pub fn full(flow: Flow, timing: Timing) -> f64 {
     let Flow { rtt_s, loss, max_window, .. } = flow;
-    // Below, 1 / p has no number; the limit is the window.
+    // For smaller losses, 1 / p overflows. The limit of the rate is then set by the window.
     if loss < f64::MIN_POSITIVE {
         return flow.rate_of_window(f64::INFINITY);
     }
@@ -63,9 +65,9 @@ pub fn full(flow: Flow, timing: Timing) -> f64 {
 
 /// The sending rate by the model's approximation (section 2.3, last equation), bit/s.
 ///
-/// RFC 5348 section 3.1 prints it without the receiver's window and without the bound of 1 on the probability of a timeout,
-/// which matters from p = 8 / 27 b on. For b from 1 to 2 and T0 from 1 to 20 RTT it differs from [`full`] by at most
-/// 0.3 sqrt(p), up to p = 0.03.
+/// RFC 5348 section 3.1 prints it without the receiver's window. It also omits the bound of 1 on the probability of a timeout,
+/// which matters from p = 8 / 27 b on. For b from 1 to 2, T0 from 1 to 20 RTT and p up to 0.03, the result differs from [`full`]
+/// by at most 0.3 sqrt(p).
 pub fn short(flow: Flow, timing: Timing) -> f64 {
     let Flow { rtt_s, loss, max_window, .. } = flow;
     let Timing { packets_per_ack, timeout_s } = timing;
@@ -109,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_window_that_limits_by_hand() {
-        // The unlimited window would be 164.3. Q is about 3/20, a little more for the loss; 20/8 + 9999/20 + 2 round trips.
+        // Without this limit, the window would be 164.3. Q is about 3/20, slightly more because of the loss. The period has 20/8
+        // + 9999/20 + 2 round trips.
         let flow = Flow { max_window: 20.0, ..path(1e-4) };
         let into_timeout = timeout_probability(1e-4, 20.0);
         near(into_timeout, 0.1504, 1e-3);

@@ -1,8 +1,8 @@
-//! From the two ways of a path to the round trip that TCP sees.
+//! RTT and loss ratio that TCP sees, from the delays and losses of both directions of a path.
 
 use super::models::{Argument, Domain};
 
-/// What [`round_trip`] takes.
+/// The arguments of [`round_trip`].
 pub const ARGUMENTS: [Argument; 4] = [
     Argument { name: "delay_forward", domain: Domain::NotNegative },
     Argument { name: "loss_forward", domain: Domain::Loss },
@@ -10,18 +10,18 @@ pub const ARGUMENTS: [Argument; 4] = [
     Argument { name: "loss_back", domain: Domain::Loss },
 ];
 
-/// Delay and loss there and back.
+/// Delay and loss of both directions together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoundTrip {
     /// Round-trip time, seconds: the sum of both delays.
     pub rtt_s: f64,
-    /// The ratio of packets of which either they or their answer are lost: 1 - (1 - p_forward) (1 - p_back).
+    /// Ratio of packets that are lost or whose answer is lost: 1 - (1 - p_forward) (1 - p_back).
     pub loss: f64,
 }
 
 /// The round trip of a path and the path back (Vilela, Fonseca, Fonseca, TCPBP, section 2.3 iii and iv), seconds and ratios.
 ///
-/// Survival is multiplied as a sum of logarithms, which does not cancel where losses are small.
+/// The function adds logarithms of survival probabilities, because this keeps its precision at small losses.
 pub fn round_trip(delay_forward: f64, loss_forward: f64, delay_back: f64, loss_back: f64) -> RoundTrip {
     let survival = libm::log1p(-loss_forward) + libm::log1p(-loss_back);
     RoundTrip { rtt_s: delay_forward + delay_back, loss: -libm::expm1(survival) }

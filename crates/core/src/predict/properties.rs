@@ -1,11 +1,11 @@
-//! What holds of every model, whatever the path.
+//! Properties that hold for every model and every path.
 
 use super::Flow;
 use super::models::{Domain, FLOW, MODELS, Model};
 use super::padhye::{self, Timing};
 use proptest::prelude::*;
 
-/// Values of arguments that a real network and stack may have.
+/// Argument values that are realistic for a network and its stack.
 fn values(model: &'static Model) -> impl Strategy<Value = Vec<f64>> {
     let flow = (100.0..9000.0_f64, 1e-4..1.0_f64, -9.0..-0.4_f64, 1.0..7.0_f64, prop::bool::ANY).prop_map(
         |(mss, rtt, loss, window, limited)| {
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn more_loss_is_never_faster((model, values) in any_model(), factor in 1.0..100.0_f64) {
-        // With a receiver's window, PFTK's full model steps between its two counts of round trips.
+        // With a receiver's window, PFTK's full model has a step between its two formulas for round trips.
         let values = if model.name == "padhye" { with(&values, MAX_WINDOW, f64::INFINITY) } else { values };
         let more = with(&values, LOSS, (values[LOSS] * factor).min(0.9));
         prop_assert!(model.evaluate(&more) <= model.evaluate(&values) * (1.0 + 1e-12));
@@ -75,7 +75,7 @@ proptest! {
 
     #[test]
     fn rates_are_inverse_to_all_times((model, values) in any_model(), factor in 0.01..100.0_f64) {
-        // CUBIC grows by the clock; the others know no time but the round trip and the timeout.
+        // CUBIC grows with real time. The other models depend only on the round-trip time and the timeout.
         if model.name == "cubic" {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Response functions: the mean window that a congestion control keeps at a loss ratio, where no timeout happens.
+//! Response functions: the mean window of a congestion control at a loss ratio, without timeouts.
 
 use super::Flow;
 use crate::tcp::congestion::{cubic as cubic_control, highspeed as highspeed_control, scalable as scalable_control};
@@ -6,9 +6,9 @@ use crate::tcp::congestion::{cubic as cubic_control, highspeed as highspeed_cont
 /// A response function R(p) = c / p^y segments a round trip (Xu, Harfoush, Rhee 2004, "BIC", section II).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ResponseLaw {
-    /// Segments at p = 1, where the curve is prolonged to.
+    /// Segments at p = 1, where the curve is extrapolated to.
     pub c: f64,
-    /// By which power of the loss ratio it falls.
+    /// Exponent: the window falls with this power of the loss ratio.
     pub y: f64,
 }
 
@@ -18,22 +18,23 @@ impl ResponseLaw {
         self.c / libm::pow(loss, self.y)
     }
 
-    /// Reno, increase 1 and decrease 1/2, with `packets_per_ack` (Mathis, Semke, Mahdavi, Ott 1997, equation 3):
-    /// sqrt(3/2b) / sqrt(p).
+    /// Response function of Reno with increase 1, decrease 1/2 and `packets_per_ack`: sqrt(3/2b) / sqrt(p) (Mathis, Semke, Mahdavi,
+    /// Ott 1997, equation 3).
     pub fn reno(packets_per_ack: f64) -> ResponseLaw {
         ResponseLaw { c: (1.5 / packets_per_ack).sqrt(), y: 0.5 }
     }
 
-    /// HighSpeed TCP through (38, 1e-3) and (83000, 1e-7) (RFC 3649 section 5): about 0.12 / p^0.835.
+    /// Response function of HighSpeed TCP through (38, 1e-3) and (83000, 1e-7) (RFC 3649 section 5): about 0.12 / p^0.835.
     pub fn highspeed() -> ResponseLaw {
         let parameters = highspeed_control::Parameters::default();
         let c = highspeed_control::response(1.0, &parameters);
         ResponseLaw { c, y: libm::log10(highspeed_control::response(0.1, &parameters) / c) }
     }
 
-    /// Scalable TCP: growth `a` an ACK balances a decrease `b` W a loss (Kelly 2003 section 2), a / (b p) = 0.08 / p.
+    /// Response function of Scalable TCP: growth by `a` per ACK balances a decrease by `b` W per loss (Kelly 2003 section 2), a / (b
+    /// p) = 0.08 / p.
     ///
-    /// That is for losses at random. Losses at even distances leave b / -ln(1 - b) of it, 6 % less.
+    /// This holds for random losses. With losses at even distances, the window is b / -ln(1 - b) times this, 6 % less.
     pub fn scalable() -> ResponseLaw {
         let parameters = scalable_control::Parameters::default();
         ResponseLaw { c: parameters.increase / parameters.decrease, y: 1.0 }
@@ -50,25 +51,25 @@ pub fn mathis(flow: Flow, packets_per_ack: f64) -> f64 {
     flow.rate_of_window(reno_window(flow.loss, packets_per_ack))
 }
 
-/// [`ResponseLaw::reno`]'s window: a square root is exact where a power is not.
+/// The window of [`ResponseLaw::reno`], with a square root because its result is exact and that of a power is not.
 fn reno_window(loss: f64, packets_per_ack: f64) -> f64 {
     ResponseLaw::reno(packets_per_ack).c / loss.sqrt()
 }
 
-/// CUBIC's rate, bit/s: the greater of its two regions (RFC 9438 section 5 equation 5, and section 4.3).
+/// CUBIC's rate, bit/s: the greater rate of its two regions (RFC 9438 section 5 equation 5, and section 4.3).
 ///
-/// In the Reno-friendly region it grows by 3 (1 - beta) / (1 + beta) segments a round trip, which equation 3 makes Reno's mean window
-/// whatever `beta`. It counts segments, not ACKs, so that their number does not matter.
+/// In the Reno-friendly region the window grows by 3 (1 - beta) / (1 + beta) segments per round trip. By equation 3, the mean window
+/// then equals Reno's for every `beta`. CUBIC counts segments, so the number of ACKs does not matter.
 pub fn cubic(flow: Flow, c: f64, beta: f64) -> f64 {
     above_reno(flow, cubic_control::average_window(c, beta, flow.rtt_s, flow.loss))
 }
 
-/// HighSpeed TCP's rate, bit/s: [`ResponseLaw::highspeed`] where that is above Reno (RFC 3649 section 5), from p = 1e-3 down.
+/// HighSpeed TCP's rate, bit/s: [`ResponseLaw::highspeed`] where it exceeds Reno (RFC 3649 section 5), which is below p = 1e-3.
 pub fn highspeed(flow: Flow) -> f64 {
     above_reno(flow, highspeed_control::response(flow.loss, &highspeed_control::Parameters::default()))
 }
 
-/// Scalable TCP's rate, bit/s: [`ResponseLaw::scalable`] where that is above Reno (Kelly 2003 section 2), from p = 0.004 down.
+/// Scalable TCP's rate, bit/s: [`ResponseLaw::scalable`] where it exceeds Reno (Kelly 2003 section 2), which is below p = 0.004.
 pub fn scalable(flow: Flow) -> f64 {
     above_reno(flow, ResponseLaw::scalable().window(flow.loss))
 }
@@ -79,8 +80,8 @@ fn above_reno(flow: Flow, window: f64) -> f64 {
 
 /// The linear regime, bit/s: 1/p up to `p_max`, the inverse-square-root law above (TCPBP section 3, which cites Zaragoza 2006).
 ///
-/// The paper gives no constant. Ours, sqrt(3/2b) sqrt(p_max), is the only one for which the two laws meet at `p_max`. It says
-/// that below `p_max` a flow loses a packet as often in time as it does there: p * rate stays.
+/// The paper gives no constant. Ours is sqrt(3/2b) sqrt(p_max), the only one for which the two laws meet at `p_max`. Below `p_max`,
+/// the flow then loses as many packets per second as at `p_max`: p * rate is constant.
 pub fn linear(flow: Flow, packets_per_ack: f64, p_max: f64) -> f64 {
     let square_root = reno_window(flow.loss, packets_per_ack);
     let linear = reno_window(p_max, packets_per_ack) * (p_max / flow.loss);
@@ -91,7 +92,7 @@ pub fn linear(flow: Flow, packets_per_ack: f64, p_max: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// In a path of one bit a segment and RTT 1 s, the rate is the window.
+    /// Returns the window: with one bit per segment and an RTT of 1 s, the rate equals the window.
     fn window_of(rate: impl Fn(Flow) -> f64, loss: f64, rtt_s: f64) -> f64 {
         rate(Flow { mss_bytes: 0.125, rtt_s, loss, max_window: f64::INFINITY }) * rtt_s
     }
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn rfc9438_table_3_what_10_gbit_s_at_100_ms_takes() {
         let flow = |loss| Flow { mss_bytes: 1500.0, rtt_s: 0.1, loss, max_window: f64::INFINITY };
-        // Two digits of loss: half of the last one, to the power of the law.
+        // The RFC prints two digits of the loss. The tolerance is half of the last digit, to the power of the law.
         for (rate, reno, highspeed_p, cubic_p) in
             [(1e8, 2.0e-6, 2.5e-5, 1.4e-5), (1e9, 2.0e-8, 1.5e-6, 6.3e-7), (1e10, 2.0e-10, 1.0e-7, 2.9e-8)]
         {

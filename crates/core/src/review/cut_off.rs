@@ -1,6 +1,6 @@
 //! Failures that leave pairs without a path while they have traffic.
 //!
-//! A routing that computes its routes anew takes any path that is left. One that does not keeps the paths that it had.
+//! A routing that recomputes its routes uses any path that is left. Any other routing keeps its paths.
 
 use super::Finding;
 use super::routes::{Finder, Routes};
@@ -111,7 +111,7 @@ fn pairs_in_use(spec: &RunSpec) -> BTreeMap<Pair, Use> {
     used
 }
 
-/// Whether a routing computes its routes anew after each change of the links.
+/// Whether a routing recomputes its routes after each change of the links.
 fn is_adaptive(spec: &RunSpec, routing: usize) -> bool {
     spec.routings[routing].reconverge.is_some() || spec.routings[routing].link_state.is_some()
 }

@@ -1,4 +1,4 @@
-//! Routings that ask for more paths than there are.
+//! Routings that request more paths than there are.
 
 use super::Finding;
 use crate::routing::{Graph, RoutingError, path_sets};

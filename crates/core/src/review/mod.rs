@@ -26,12 +26,12 @@ pub enum Finding {
         of: usize,
         /// One of those with the fewest paths.
         src: NodeId,
-        /// Its destination.
+        /// The destination of the pair.
         dst: NodeId,
-        /// Its number of paths.
+        /// The number of paths of the pair.
         paths: u32,
     },
-    /// DCTCP comes to queues that may fill and do not mark.
+    /// DCTCP packets cross queues that may fill and do not mark.
     Unmarked {
         /// The traffic group.
         traffic: usize,
@@ -52,7 +52,7 @@ pub enum Finding {
         pairs: usize,
         /// The one that waits longest.
         src: NodeId,
-        /// Its destination.
+        /// The destination of the pair.
         dst: NodeId,
         /// When it has a path again; `None` if not before the end of the run.
         until: Option<Time>,

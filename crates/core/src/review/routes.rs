@@ -4,14 +4,14 @@ use crate::routing::{Graph, RoutingError, explicit_paths, next_hops};
 use crate::spec::{HopsSpec, LinkId, NodeId};
 use std::rc::Rc;
 
-/// By node, the next hops to a destination.
+/// For each node, the next hops to a destination.
 type NextHops = Rc<Vec<Vec<LinkId>>>;
 
 /// The routes of one pair.
 pub(super) enum Routes {
     /// Paths that the source chooses from.
     Paths(Vec<Vec<LinkId>>),
-    /// Next hops, of which every node chooses.
+    /// Next hops, from which every node chooses.
     NextHops(NextHops),
 }
 

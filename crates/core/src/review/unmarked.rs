@@ -1,7 +1,7 @@
-//! DCTCP whose packets wait in queues that do not mark them (RFC 8257 section 3.1): it then goes by losses alone.
+//! DCTCP whose packets wait in queues that do not mark them (RFC 8257 section 3.1): it then reacts only to losses.
 //!
-//! A queue may fill if more can come to it than its link carries: from links that feed it, or from a host whose packets meet no
-//! narrower link later.
+//! A queue may fill if more packets can arrive than its link carries. They come from links that feed it, or from a host
+//! whose packets cross no slower link later.
 
 use super::Finding;
 use super::routes::Finder;

@@ -3,19 +3,20 @@
 use crate::routing::{Graph, Path, Weight, disjoint_paths, shortest_paths};
 use crate::spec::{LinkId, NodeId};
 
-/// Which paths of a pair are its candidates.
+/// The rule that selects the candidate paths of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// So many of the shortest loopless paths.
+    /// This number of shortest loopless paths.
     Shortest(usize),
-    /// The same, and all that are as short as the last of them, hops not counted, but at most `most`.
+    /// The shortest loopless paths, and all paths as short as the last of them (without counting hops), but at most
+    /// `most`.
     WithTies {
-        /// How many of the shortest.
+        /// Number of shortest paths.
         count: usize,
-        /// How many of a pair at most; one more is given out to show that there are more.
+        /// Greatest number of paths of a pair. One more is returned if there are more.
         most: usize,
     },
-    /// Link-disjoint paths of least total weight, at most so many.
+    /// Link-disjoint paths of least total weight, at most this number.
     Disjoint(usize),
 }
 
@@ -24,7 +25,7 @@ pub enum Selection {
 pub struct Paths {
     /// The index of each path's pair, ascending.
     pub pair: Vec<u32>,
-    /// Where each path's links begin in `links`; one more entry than paths.
+    /// Index in `links` of each path's first link; one more entry than paths.
     pub start: Vec<u32>,
     /// The links of all paths.
     pub links: Vec<LinkId>,

@@ -1,41 +1,41 @@
-//! A local search over what each pair does with its traffic, under the exact worst-case load of every link.
+//! A local search over the routing options of each pair, under the exact worst-case load of every link.
 //!
-//! Each pair has options (a single path, a split), each with a penalty. The search looks for the choice of least total
-//! penalty under which no matrix of a traffic model loads a link more than is allowed. It anneals (Kirkpatrick 1983): moves
-//! take pairs off overloaded links, and what overload costs rises while the search keeps failing to be rid of it, and falls
-//! while it succeeds, so that it stays near the border where the best choices are.
+//! Each pair has options (a single path, a split), each with a penalty. The search minimises the total penalty. Under its
+//! choice, no matrix of a traffic model may load a link above the limit. It uses simulated annealing (Kirkpatrick 1983): moves
+//! take pairs off overloaded links. The price of overload rises while every choice has overload, and falls while no choice has
+//! any. So the search stays near the border where the best choices are.
 
 use super::{Limits, Workspace, WorstCase};
 use crate::rng::{Purpose, Sequence, Stream};
 
-/// The traffic matrices that may be, in a unit that makes the greatest traffic of a pair about 1.
+/// The set of possible traffic matrices, in a unit that makes the greatest traffic of a pair about 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// All within bounds.
+    /// All matrices within bounds.
     Bounds {
-        /// Of rows and columns, above the least traffic of their pairs.
+        /// Bounds of rows and columns, minus the least traffic of their pairs.
         limits: Limits,
-        /// Of each pair, above its least traffic.
+        /// Upper bound of each pair, minus its least traffic.
         upper: Vec<f64>,
         /// The least traffic of each pair.
         lower: Vec<f64>,
     },
-    /// Some matrices, each by pair.
+    /// A list of matrices, each indexed by pair.
     Matrices(Vec<Vec<f64>>),
 }
 
-/// What pairs may do, one option after another; those of a pair stand together, those of less penalty first.
+/// The options of all pairs. The options of a pair are consecutive, sorted by penalty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The first option of each pair; one more entry than pairs.
     pub first: Vec<u32>,
-    /// What each option costs.
+    /// Penalty of each option.
     pub penalty: Vec<f64>,
-    /// Where each option's links begin in `links`; one more entry than options.
+    /// Index in `links` of each option's first link; one more entry than options.
     pub start: Vec<u32>,
     /// Links that carry traffic of the pair under the option, each once.
     pub links: Vec<u32>,
-    /// What share of the pair's traffic each of them carries, above 0.
+    /// Share of the pair's traffic that each of these links carries, above 0.
     pub shares: Vec<f64>,
 }
 
@@ -46,20 +46,20 @@ impl Options {
     }
 }
 
-/// What a search is after.
+/// The goal of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// The load that no link may exceed.
     pub load: f64,
-    /// Options of a greater penalty are not taken.
+    /// Options with a greater penalty are not used.
     pub greatest_penalty: f64,
-    /// Whether the load allowed falls below every load that is reached.
+    /// Whether the load limit falls below every load that was reached.
     pub lower_load: bool,
-    /// How many moves are tried.
+    /// Number of moves to try.
     pub moves: u64,
-    /// The temperature of the first moves, in penalty; the last are at a hundredth.
+    /// Temperature of the first moves, in penalty; the last moves have a hundredth of it.
     pub hottest: f64,
-    /// What a unit of overload (the traffic of a pair) costs at first, in penalty.
+    /// Initial price of a unit of overload (the traffic of a pair), in penalty.
     pub price: f64,
 }
 
@@ -75,16 +75,16 @@ pub struct Best {
 }
 
 const COLDEST: f64 = 0.01;
-/// By what a load that was reached is to be improved, relative.
+/// Relative improvement that is required over a load that was reached.
 const IMPROVEMENT: f64 = 1e-3;
-/// What rounding adds to loads, relative.
+/// Relative rounding error of loads.
 const ROUNDING: f64 = 1e-9;
-/// Which power of a uniform draw picks among options: those of little penalty, which stand first, more often.
+/// Exponent of the uniform draw that selects an option: options with little penalty are first and are selected more often.
 const PREFERENCE: i32 = 3;
 const HARDER: f64 = 1.2;
 const MILDER: f64 = 1.1;
 const DEAREST: f64 = 30.0;
-/// What traffic beyond the load counts that only all pairs of a link together would make, beside that of its worst case.
+/// Weight of the overload that all pairs of a link would cause together, in addition to the overload of its worst case.
 const GUIDE: f64 = 0.03;
 
 /// A link that a move changes.
@@ -95,7 +95,7 @@ struct Changed {
     load: f64,
 }
 
-/// The search: a choice, the load of every link under it, and the best choice so far.
+/// The state of the search: a choice, the load of every link under it, and the best choice so far.
 #[derive(Debug, Clone)]
 pub struct Choices {
     traffic: Traffic,
@@ -108,7 +108,7 @@ pub struct Choices {
     penalty: f64,
     goal: Goal,
     done: u64,
-    /// What a unit of overload costs.
+    /// Price of a unit of overload.
     price: f64,
     overloaded_since: u64,
     free_since: u64,
@@ -155,7 +155,7 @@ impl Choices {
         search
     }
 
-    /// Goes to another choice: an option of each pair.
+    /// Changes to another choice: an option of each pair.
     pub fn choose(&mut self, options: &[u32]) {
         self.chosen = options.to_vec();
         self.links.fill(WorstCase::default());
@@ -182,12 +182,12 @@ impl Choices {
         self.keep_if_best();
     }
 
-    /// The best choice that the search has found within the load allowed; none if there was none.
+    /// The best choice within the load limit that the search has found; `None` if there is none.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
     }
 
-    /// Tries so many moves more; whether some are left.
+    /// Tries `moves` more moves. Returns whether moves are left.
     pub fn advance(&mut self, moves: u64) -> bool {
         let end = self.goal.moves.min(self.done + moves);
         while self.done < end {
@@ -203,7 +203,7 @@ impl Choices {
     fn step(&mut self) {
         let progress = self.done as f64 / self.goal.moves as f64;
         self.adjust_price();
-        // Where overload is dearer than penalties, it is overload that must be able to rise for a while.
+        // Where overload costs more than penalties, the temperature must allow overload to rise for a while.
         let temperature = self.goal.hottest * libm::pow(COLDEST, progress) * self.price.max(1.0);
         let Some((pair, option)) = self.propose() else { return };
         let before = self.chosen[pair as usize];
@@ -223,7 +223,8 @@ impl Choices {
         }
     }
 
-    /// Every so many moves as there are pairs: dearer if no choice was within the load, cheaper if all were.
+    /// Counts a move. After one move per pair on average, the price rises if every choice had overload. It falls if no choice
+    /// had any.
     fn adjust_price(&mut self) {
         let round = self.pairs.len() as u64;
         if self.overloaded.is_empty() {
@@ -258,7 +259,7 @@ impl Choices {
         taken.then_some((pair, option))
     }
 
-    /// Works out the links that change; by what the total overload would change, in traffic.
+    /// Computes the links that change. Returns the change of the total overload, in traffic.
     fn try_option(&mut self, pair: u32, option: u32) -> f64 {
         let at = self.pairs[pair as usize];
         let upper = self.upper(pair);
@@ -296,8 +297,9 @@ impl Choices {
         overload
     }
 
-    /// The traffic by which a link exceeds what is allowed in its worst case, and a little of what all its pairs would make
-    /// it exceed together: a pair that leaves may not change the worst case, but brings that nearer.
+    /// Overload of a link: the traffic above its limit in its worst case, plus a small share of its joint excess. The joint
+    /// excess is the excess if all its pairs send their greatest traffic at once. Removing a pair may not change the worst
+    /// case, but it reduces this second term.
     fn overload(&self, capacity: f64, load: f64, case: &WorstCase) -> f64 {
         let allowed = self.goal.load * (1.0 + ROUNDING);
         if load <= allowed {
@@ -311,7 +313,7 @@ impl Choices {
         let most = self.loads.iter().copied().fold(0.0, f64::max);
         self.overloaded.clear();
         if most <= self.goal.load * (1.0 + ROUNDING) {
-            // Penalties are sums in changing order; what differs by rounding is equal.
+            // Penalties are sums in changing order, so differences by rounding count as equal.
             let better = self.best.as_ref().is_none_or(|best| {
                 self.penalty < best.penalty - ROUNDING || (self.penalty < best.penalty + ROUNDING && most < best.load)
             });
@@ -354,7 +356,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Three parallel links for so many pairs, each of row and column of its own index; an option is a link, or two in halves.
+    /// Three parallel links for `pairs` pairs. An option is one link, or two links with half of the traffic each.
     fn options(pairs: u32) -> Options {
         let mut options = Options { first: vec![0], penalty: vec![], start: vec![0], links: vec![], shares: vec![] };
         for _ in 0..pairs {
@@ -379,7 +381,7 @@ mod tests {
         Choices::new(traffic, pairs, vec![1.0; 3], options(upper.len() as u32), 1)
     }
 
-    /// The worst-case load of a choice, by the transportation problem of each link solved anew.
+    /// The worst-case load of a choice, computed by solving the transportation problem of each link from scratch.
     fn load_of(choice: &[u32], rows: &[f64], columns: &[f64], upper: &[f64]) -> f64 {
         let options = options(upper.len() as u32);
         let of_link = |link: u32| {
@@ -406,7 +408,7 @@ mod tests {
         Goal { load, greatest_penalty: f64::INFINITY, lower_load, moves: 20_000, hottest: 0.1, price: 1.0 }
     }
 
-    /// Four pairs of unit traffic over three links: two must share a link whole, unless pairs split.
+    /// Four pairs of unit traffic over three links: two pairs must share a link, unless pairs split.
     #[test]
     fn splits_only_as_many_pairs_as_must() {
         let (rows, columns, upper) = ([9.0, 9.0], [9.0; 3], [1.0, 1.0, 1.0, 1.0]);
@@ -422,7 +424,8 @@ mod tests {
         assert_eq!(found.best(), None);
     }
 
-    /// The load that the search ends with on single links, and the least by enumeration; what is claimed is true.
+    /// The load that the search reaches without splits, and the least load by enumeration. Also checks the load that the
+    /// search reports.
     fn found_and_least(rows: &[f64], columns: &[f64], upper: &[f64]) -> (f64, f64) {
         let mut found = search(rows, columns, upper);
         found.begin(Goal { greatest_penalty: 0.0, ..goal(100.0, true) });
@@ -436,7 +439,7 @@ mod tests {
         (best.load, least)
     }
 
-    /// A local search need not find the least load: of thousands of bounds some ended 18 % above it.
+    /// A local search need not find the least load: for some of thousands of random bounds, its load was up to 18 % above.
     #[test]
     fn on_most_bounds_the_least_load_is_found() {
         let draws = Stream::new(1, Purpose::Planning, 0);

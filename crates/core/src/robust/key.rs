@@ -1,4 +1,4 @@
-//! What stands in the heap of a search.
+//! Entries of the heap of a search.
 
 use std::cmp::Ordering;
 

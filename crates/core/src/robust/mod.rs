@@ -1,5 +1,5 @@
-//! What robust routing needs often and fast: candidate paths of all pairs, paths by prices, and the traffic matrix that
-//! loads a link most. The linear programs around them are the caller's.
+//! Functions that robust routing needs often and fast: candidate paths of all pairs, paths by prices, and the traffic
+//! matrix that loads a link most. The caller solves the linear programs around them.
 
 mod candidates;
 mod choices;

@@ -1,4 +1,4 @@
-//! The cheapest path of every pair where each pair pays prices of its own: what path pricing asks for.
+//! The cheapest path of every pair for path pricing, where each pair has its own link prices.
 
 use super::Paths;
 use super::key::Key;
@@ -35,9 +35,10 @@ impl Outgoing {
     }
 }
 
-/// For each pair the least price of a path and such a path; an infinite price and no path where there is no way.
+/// For each pair, the least price of a path, and such a path; an infinite price and no path if no path exists.
 ///
-/// `ends` are the links' two ends, and `prices` holds for each pair one price a link, at least 0, pair after pair.
+/// `ends` are the sources and destinations of the links. `prices` holds one price per link for each pair, at least 0,
+/// pair by pair.
 pub fn cheapest_paths(
     nodes: usize,
     ends: (&[NodeId], &[NodeId]),

@@ -1,28 +1,28 @@
 //! The worst traffic matrix for a link: a transportation problem with bounds.
 //!
-//! Of all matrices whose rows, columns and entries stay within bounds, the one of greatest weighted sum, the weight of an
-//! entry being the share of the pair that crosses the link ("Candidate Path Selection Method", equations 6 to 8). Solved by
-//! successive shortest paths with potentials (Edmonds and Karp 1972); the potentials of the end are the dual variables of
-//! equations 10 to 14, so that the answer proves itself.
+//! Among all matrices whose rows, columns and entries stay within bounds, it has the greatest weighted sum. The weight of
+//! an entry is the share of the pair's traffic that crosses the link ("Candidate Path Selection Method", equations 6 to 8).
+//! The solver uses successive shortest paths with potentials (Edmonds and Karp 1972). The final potentials are the dual
+//! variables of equations 10 to 14, so they prove that the result is optimal.
 
 use super::key::Key;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is smaller than this share of the greatest bound counts as nothing left.
+/// Amounts below this share of the greatest bound count as zero.
 const NOTHING: f64 = 1e-13;
 const UNREACHED: f64 = f64::INFINITY;
 
-/// An entry of the matrix that may be more than zero.
+/// An entry of the matrix that may exceed zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
-    /// Its row, from 0.
+    /// Row of the entry, from 0.
     pub row: u32,
-    /// Its column, from 0.
+    /// Column of the entry, from 0.
     pub column: u32,
-    /// The most that it may be; may be infinite if its row or its column is bounded.
+    /// Greatest value of the entry; may be infinite if its row or its column is bounded.
     pub upper: f64,
-    /// What each unit of it counts, at least 0.
+    /// Weight of each unit of the entry, at least 0.
     pub weight: f64,
 }
 
@@ -58,7 +58,7 @@ struct Search<'a> {
     row_left: Vec<f64>,
     column_left: Vec<f64>,
     amounts: Vec<f64>,
-    /// For each row its entries, and for each column.
+    /// The entries of each row, and of each column.
     at_row: Vec<Vec<u32>>,
     at_column: Vec<Vec<u32>>,
     potential: Vec<f64>,
@@ -122,8 +122,8 @@ impl<'a> Search<'a> {
             self.potential[node] += self.distance[node].min(farthest) - farthest;
             (self.distance[node], self.done[node]) = (UNREACHED, false);
         }
-        // Every node moves by the least of its distance and the farthest; as only differences count, those not touched
-        // stay, the others and the source go back.
+        // The algorithm changes every potential by the lesser of its node's distance and `farthest`. Only differences of
+        // potentials count. So touched nodes were lowered by `farthest` first, and this shift raises all nodes again.
         self.shift(farthest);
         self.touched.clear();
         self.heap.clear();
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Adds to the sink and all potentials what `augment` took from those that it touched.
+    /// Adds to the sink and to all potentials what `augment` subtracted from the touched nodes.
     fn shift(&mut self, by: f64) {
         self.potential.iter_mut().for_each(|potential| *potential += by);
         self.sink += by;
@@ -234,7 +234,7 @@ impl<'a> Search<'a> {
     }
 
     fn finish(self, rows: &[f64], columns: &[f64]) -> Worst {
-        // What is not used up has no price; nor has what is infinite, whatever rounding says.
+        // A bound that is not exhausted has price 0, and so has an infinite bound, even with rounding errors.
         let price = |(potential, left): (f64, &f64)| if *left > self.nothing { 0.0 } else { potential.max(0.0) };
         let (of_rows, of_columns) = self.potential.split_at(self.rows);
         let row_prices: Vec<f64> = of_rows.iter().copied().zip(&self.row_left).map(price).collect();

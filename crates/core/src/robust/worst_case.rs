@@ -1,12 +1,13 @@
-//! The worst traffic of one link, kept at its optimum while pairs come, go and change their share.
+//! The worst traffic of one link, updated when pairs are added, removed or change their share.
 //!
-//! The same transportation problem as [`worst_matrix`](super::worst_matrix), as a circulation: from a root to rows, over
-//! entries to columns, and back. A local search asks for it again after every small change, so it goes on from the matrix that
-//! was the worst before, and sends traffic around cycles that gain (Klein 1967) until labels prove that none is left.
+//! This is the transportation problem of [`worst_matrix`](super::worst_matrix), as a circulation: from a root to rows, over
+//! entries to columns, and back. A local search solves it again after every small change. So the solver starts from the
+//! previous worst matrix. It sends traffic around cycles with a gain (Klein 1967) until labels prove that no such cycle is
+//! left.
 
-/// What counts as no room, if the greatest bound is about 1.
+/// Room below this counts as none, if the greatest bound is about 1.
 const NO_ROOM: f64 = 1e-12;
-/// What counts as no gain, if shares are at most 1.
+/// Gain below this counts as none, if shares are at most 1.
 const NO_GAIN: f64 = 1e-10;
 const NOWHERE: u32 = u32::MAX;
 const NO_ENTRY: u32 = u32::MAX;
@@ -14,9 +15,9 @@ const NO_ENTRY: u32 = u32::MAX;
 /// Bounds of the traffic matrices, in a unit that makes the greatest finite bound about 1; may be infinite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Of the sum of each row.
+    /// Bound of the sum of each row.
     pub rows: Vec<f64>,
-    /// Of the sum of each column.
+    /// Bound of the sum of each column.
     pub columns: Vec<f64>,
 }
 
@@ -35,7 +36,7 @@ struct Crossing {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorstCase {
     crossings: Vec<Crossing>,
-    /// By row, then by column, then the root's; kept because they are nearly right after a small change.
+    /// Labels of rows, then columns, then the root. They are kept because they are nearly right after a small change.
     labels: Vec<f64>,
     value: f64,
 }
@@ -55,7 +56,7 @@ impl WorstCase {
         self.value
     }
 
-    /// The pairs that cross the link, and what share of their traffic does.
+    /// The pairs that cross the link, with the share of their traffic that crosses it.
     pub fn shares(&self) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
         self.crossings.iter().map(|crossing| (crossing.pair, crossing.share))
     }
@@ -65,14 +66,15 @@ impl WorstCase {
         self.crossings[place].pair
     }
 
-    /// Takes over what another holds, in the room that is there.
+    /// Copies another worst case into this one, and reuses the allocated memory.
     pub fn copy_from(&mut self, other: &WorstCase) {
         self.crossings.clone_from(&other.crossings);
         self.labels.clone_from(&other.labels);
         self.value = other.value;
     }
 
-    /// Lets a share of a pair's traffic cross, none if it is 0. [`solve`](WorstCase::solve) must follow.
+    /// Sets the share of a pair's traffic that crosses the link; 0 removes the pair. [`solve`](WorstCase::solve) must
+    /// follow.
     ///
     /// `at` is the pair's row and column, and `upper` the most that it sends.
     pub fn set(&mut self, pair: u32, at: (u32, u32), upper: f64, share: f64) {
@@ -215,7 +217,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
-        /// After any changes the value is that of the transportation problem solved anew by another method.
+        /// After any changes, the value equals that of the transportation problem, solved from scratch by another method.
         #[test]
         fn equals_the_transportation_problem_after_any_changes(
             rows in prop::collection::vec(0.1..1.0_f64, 4),

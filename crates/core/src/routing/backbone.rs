@@ -1,13 +1,13 @@
 //! A graph without its hosts.
 //!
-//! A *host* hangs on one other node, its *gateway*: at most one link that is up leads to it, at most one leads from it, and both join it to
-//! the gateway. So no path crosses a host, and by a metric that adds up, the shortest paths to it are those to its gateway and the last link.
+//! A *host* is joined to exactly one other node, its *gateway*: at most one link that is up leads to it, and at most one leads from it. So no
+//! path crosses a host. By an additive metric, a shortest path to it is a shortest path to its gateway and the last link.
 
 use super::Graph;
 use crate::spec::{LinkId, NodeId};
 use std::sync::Arc;
 
-/// Where a node is.
+/// Position of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the backbone, with this number.
@@ -40,7 +40,7 @@ pub(super) struct Backbone {
     pub graph: Graph,
     /// The id of each of its links in the whole graph.
     pub links: Vec<LinkId>,
-    /// By node of the whole graph.
+    /// Place of each node of the whole graph.
     pub places: Arc<[Place]>,
 }
 
@@ -80,7 +80,8 @@ impl Backbone {
     }
 }
 
-/// The other end of all links that are up at a node, if there is at most one each way and at least one.
+/// The node at the other end of all links that are up at a node. There is at most one link in each direction, and at least one; otherwise
+/// `None`.
 fn only_neighbour(graph: &Graph, node: NodeId) -> Option<NodeId> {
     let mut out = graph.out_links(node).map(|link| graph.link(link).dst);
     let mut into = graph.before(node);

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_shortest_path_is_given_up_where_it_stands_in_the_way() {
-        // The shortest path 0 1 2 3 (length 3) leaves no other; 0 1 3 and 0 2 3 are disjoint.
+        // The shortest path 0 1 2 3 (length 3) blocks every other path; 0 1 3 and 0 2 3 are disjoint.
         let network = Network::new(4, &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 2, 4), (1, 3, 4)]);
         assert_eq!(links(&network, 3, 1), [vec![0, 1, 2]]);
         assert_eq!(links(&network, 3, 2), [vec![0, 4], vec![3, 2]]);

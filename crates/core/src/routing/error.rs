@@ -1,4 +1,4 @@
-//! What can be wrong with a network or a routing.
+//! Errors of a network or a routing.
 
 use crate::spec::{LinkId, NodeId};
 
@@ -8,7 +8,7 @@ pub enum RoutingError {
     /// A node that the network does not have.
     #[error("there is no node {node}: the network has {nodes} nodes, numbered from 0")]
     UnknownNode {
-        /// The node asked for.
+        /// The requested node.
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
@@ -18,7 +18,7 @@ pub enum RoutingError {
     LinkEnd {
         /// The link.
         link: LinkId,
-        /// Its missing end.
+        /// The missing end of the link.
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
@@ -28,7 +28,7 @@ pub enum RoutingError {
     Cost {
         /// The link.
         link: LinkId,
-        /// Its cost.
+        /// Cost of the link.
         cost: f64,
     },
     /// A loss ratio that is none.
@@ -36,7 +36,7 @@ pub enum RoutingError {
     Loss {
         /// The link.
         link: LinkId,
-        /// Its loss ratio.
+        /// Loss ratio of the link.
         loss: f64,
     },
     /// A lexicographic metric that orders by nothing, or twice by the same.
@@ -44,7 +44,7 @@ pub enum RoutingError {
     Lexicographic {
         /// The metric as a list of names.
         metric: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
     /// A lexicographic metric that Dijkstra's method does not serve.
@@ -64,7 +64,7 @@ pub enum RoutingError {
     NotIsotoneFor {
         /// The metric.
         metric: &'static str,
-        /// What was asked for.
+        /// The request that needs an isotone metric.
         wanted: &'static str,
     },
     /// Several paths by the heuristic.
@@ -84,8 +84,8 @@ pub enum RoutingError {
     },
     /// A search for Pareto-optimal paths that would take too long.
     #[error(
-        "more than {most} partial paths from node {src} to node {dst} beat no other in delay, loss and capacity; \
-         allow more, or look for the best paths by one metric"
+        "more than {most} partial paths beat no other in delay, loss and capacity; look for the best paths by one \
+         metric"
     )]
     TooManyLabels {
         /// Where they begin.
@@ -110,7 +110,7 @@ pub enum RoutingError {
         /// The link.
         link: LinkId,
     },
-    /// A routing over several paths that asks for none.
+    /// A routing over several paths with a number of paths of zero.
     #[error("the routing asks for 0 paths: it needs at least 1")]
     NoPathsWanted,
     /// A path that would begin and end at the same node.
@@ -176,10 +176,10 @@ pub enum RoutingError {
         /// Its weight.
         weight: f64,
     },
-    /// Explicit paths asked of a routing that has next hops.
+    /// Explicit paths requested of a routing that has next hops.
     #[error("the routing forwards hop by hop: it has next hops, not explicit paths")]
     HopByHop,
-    /// Next hops asked of a routing that has explicit paths.
+    /// Next hops requested of a routing that has explicit paths.
     #[error("the routing forwards along explicit paths that the source chooses: it has no next hops")]
     AlongPaths,
 }

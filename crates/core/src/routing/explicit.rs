@@ -3,8 +3,8 @@
 use super::{Graph, RoutingError};
 use crate::spec::{LinkId, NodeId};
 
-/// The links and the weight of each given path from `src` to `dst`, in the order given. Of parallel links the lowest that
-/// is up is taken; a path over a link that is down is left out.
+/// The links and the weight of each given path from `src` to `dst`, in the given order. Among parallel links, the lowest
+/// one that is up is used. A path over a link that is down is left out.
 pub(super) fn given_paths(
     graph: &Graph,
     paths: &[Vec<NodeId>],

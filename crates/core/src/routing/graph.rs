@@ -47,14 +47,15 @@ pub struct Graph {
 /// The links at each node, one node after the other; at a node, by ascending id.
 #[derive(Debug, Clone)]
 struct Incidence {
-    /// By node: the index in `links` of its first link; then the length of `links`.
+    /// For each node, the index in `links` of its first link; then the length of `links`.
     first: Vec<u32>,
     /// The links, and the nodes at their other ends.
     links: Vec<(LinkId, NodeId)>,
 }
 
 impl Incidence {
-    /// From the node at one end of every link, and the node at the other.
+    /// Builds the incidence from each link's pair of nodes: the node that stores the link, and the node at the other
+    /// end.
     fn new(nodes: usize, ends: impl Iterator<Item = (NodeId, NodeId)> + Clone) -> Incidence {
         let mut first = vec![0; nodes + 1];
         for (node, _) in ends.clone() {
@@ -97,7 +98,7 @@ impl Graph {
         Ok(Graph::of_checked(nodes, links))
     }
 
-    /// As [`Graph::new`], of links of another graph.
+    /// Like [`Graph::new`], for links that another graph has already checked.
     pub(super) fn of_checked(nodes: usize, links: Vec<Link>) -> Graph {
         Graph {
             up: vec![true; links.len()],

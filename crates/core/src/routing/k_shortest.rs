@@ -1,12 +1,12 @@
 //! Loopless paths, the best first, one after the other (Yen 1971, with Lawler's 1972 restriction).
 //!
-//! Every path except the first leaves an earlier path at some node. When a path is returned, the best paths that leave it at each
-//! of its nodes become candidates. A candidate keeps the links before that node. The nodes of these links are barred, and so are
-//! the links that earlier paths took from the node. A path that left another at its i-th node needs this only from its i-th node
-//! on (Lawler), so no candidate is found twice.
+//! Every path except the first leaves an earlier path at some node. When a path is returned, the best paths that leave it at each of
+//! its nodes become candidates. A candidate keeps the links before that node. The nodes of these links are barred. The links that
+//! earlier paths took from the node are barred too. A path that left another path at its i-th node needs this only from its i-th
+//! node on (Lawler), so no candidate is found twice.
 //!
-//! Most candidates are never returned. So a candidate starts as a lower bound of its path's weight. Its path is searched for when
-//! no other candidate's bound or path is less.
+//! Most candidates are never returned. So a candidate starts as a lower bound of its path's weight. The search for its path runs
+//! when no other candidate has a smaller bound or path.
 
 use super::{Graph, Path, PathWeight};
 use crate::spec::{LinkId, NodeId};
@@ -31,7 +31,7 @@ pub trait Onward {
 /// Nodes and links that the continuation of a path must avoid.
 #[derive(Debug, Clone)]
 pub struct Barred {
-    /// By node: whether the path has visited it, its last node included.
+    /// For each node: whether the path has visited it, its last node included.
     pub nodes: Vec<bool>,
     /// Links from its last node.
     pub links: Vec<LinkId>,
@@ -209,7 +209,7 @@ mod tests {
                 let network = Network { weights: lexicographic_weights(&graph, metrics).unwrap(), graph: graph.clone() };
                 let mut expected = simple_paths(&network, 0, 1);
                 let mut found: Vec<Path<_>> = shortest_paths(&network.graph, &network.weights, 0, 1).collect();
-                // By `widest`, hops do not decide ties link by link.
+                // With `widest`, hops do not decide ties link by link.
                 prop_assert!(found.windows(2).all(|pair| pair[0].weight.ties(pair[1].weight) || pair[0] < pair[1]));
                 expected.sort();
                 found.sort();

@@ -9,10 +9,10 @@ const MOST: usize = 6;
 /// The weight of a link or a path by several metrics, then the number of hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lexicographic {
-    /// By metric, the most important first. For `widest`, the greatest rate minus the path's rate.
+    /// Values by metric, the most important first. For `widest`, the greatest rate minus the path's rate.
     values: [u64; MOST],
     hops: u32,
-    /// By bit: whether the value is the maximum of the links' values instead of their sum.
+    /// For each value, a bit: whether it is the maximum of the links' values instead of their sum.
     bottleneck: u8,
 }
 

@@ -3,8 +3,8 @@
 use crate::spec::NodeId;
 use std::collections::{HashMap, VecDeque};
 
-/// The maximum flow from `src` to `dst` over links with capacities, in their unit; `u64::MAX` stands for more. Shortest augmenting paths (Edmonds and
-/// Karp 1972).
+/// The maximum flow from `src` to `dst` over links with capacities, in their unit. `u64::MAX` means that the flow exceeds it. Shortest augmenting
+/// paths (Edmonds and Karp 1972).
 pub fn max_flow(links: &[(NodeId, NodeId, u64)], src: NodeId, dst: NodeId) -> u64 {
     if src == dst {
         return u64::MAX;

@@ -1,4 +1,4 @@
-//! Metrics: what makes a path short.
+//! Metrics: the definitions of the length of a path.
 //!
 //! To add one, add an entry to [`Metric`]: its weights add up along a path, or the least one counts. Scenarios, commands and
 //! documentation read the entry.
@@ -17,7 +17,8 @@ const REFERENCE_BANDWIDTH: u64 = 100_000_000;
 const COST_UNITS: f64 = 1e6;
 /// The greatest cost: beyond it, millionths overflow 64 bits.
 const MAX_COST: f64 = 1e13;
-/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which can hold every p below 1; the greatest number stands for 1.
+/// Units of the metric `loss`: -ln(1 - p) is stored in units of 2^-58, which can hold every p below 1; the greatest number means p =
+/// 1.
 pub(super) const LOSS_UNITS: f64 = (1_u64 << 58) as f64;
 
 const HOP_BITS: u32 = 32;
@@ -57,23 +58,23 @@ impl PathWeight for Weight {
     }
 }
 
-/// What a metric is made of.
+/// The definition of a metric.
 pub struct Definition {
-    /// As scenarios spell it.
+    /// Name of the metric in scenarios.
     pub name: &'static str,
-    /// What it counts.
+    /// The quantity that the metric counts.
     summary: &'static str,
-    /// What it must know of every link: `capacity_bps`, `delay_s`, `loss`, `cost`.
+    /// Properties that it needs for every link: `capacity_bps`, `delay_s`, `loss`, `cost`.
     needs: &'static [&'static str],
-    /// Whether it depends on what is measured of links.
+    /// Whether it depends on measurements of links.
     is_measured: bool,
-    /// What a link counts in whole units; less is better.
+    /// Weight of a link in whole units; less is better.
     weight: fn(LinkId, &Link) -> Result<u64, RoutingError>,
-    /// What a path counts in the unit that users read.
+    /// Cost of a path in the unit for users.
     pub(super) cost: Cost,
 }
 
-/// How users read what a path counts.
+/// Computes the cost of a path for users.
 #[derive(Clone, Copy)]
 pub(super) enum Cost {
     /// The sum of a number of each link.
@@ -104,7 +105,7 @@ macro_rules! metrics {
             /// All metrics.
             pub const ALL: &[$metrics] = &[$($metrics::$metric),*];
 
-            /// What it is made of.
+            /// The definition of this metric.
             pub fn definition(self) -> &'static Definition {
                 match self {
                     $( $metrics::$metric => {
@@ -173,7 +174,7 @@ metrics! {
 }
 
 impl Metric {
-    /// As scenarios spell it.
+    /// Name of the metric in scenarios.
     pub fn name(self) -> &'static str {
         self.definition().name
     }
@@ -194,15 +195,15 @@ impl Metric {
 /// Public description of a metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricInfo {
-    /// As scenarios spell it.
+    /// Name of the metric in scenarios.
     pub name: &'static str,
     /// `sum` and `least` of the links' weights, or `throughput`, which is not isotone.
     pub kind: &'static str,
-    /// What it counts.
+    /// The quantity that the metric counts.
     pub summary: &'static str,
-    /// What it must know of every link.
+    /// Properties that it needs for every link.
     pub needs: &'static [&'static str],
-    /// Whether it depends on what is measured of links.
+    /// Whether it depends on measurements of links.
     pub is_measured: bool,
 }
 

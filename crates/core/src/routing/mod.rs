@@ -54,9 +54,9 @@ use crate::spec::{HopsSpec, LinkId, MetricSpec, NodeId, ThroughputMetric};
 /// One of the paths between two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedPath {
-    /// Its links from source to destination.
+    /// The links of the path from source to destination.
     pub links: Vec<LinkId>,
-    /// Its share of the traffic under the selector `weighted`; the shares of all paths add up to 1, to within rounding.
+    /// Share of the traffic under the selector `weighted`; the shares of all paths add up to 1, to within rounding.
     pub weight: f64,
 }
 
@@ -162,7 +162,7 @@ fn throughput_paths(
 }
 
 impl ThroughputMetric {
-    /// As scenarios spell it.
+    /// Name of the algorithm in scenarios.
     pub fn name(self) -> &'static str {
         self.describe().name
     }

@@ -24,7 +24,7 @@ struct SharedHops {
     dst: NodeId,
     /// The next hops of node after node of the backbone.
     links: Vec<LinkId>,
-    /// By number in the backbone: the index in `links` of its first next hop; then the length of `links`.
+    /// For each node of the backbone, the index in `links` of its first next hop; then the length of `links`.
     offsets: Vec<u32>,
 }
 
@@ -34,7 +34,7 @@ impl NextHops {
         NextHops::of_nodes(&[], 0)
     }
 
-    /// Of a list by node; a node beyond its end has none.
+    /// Builds the table from a list by node; a node beyond its end has no next hop.
     pub fn of_nodes(next_hops: &[Vec<LinkId>], dst: NodeId) -> NextHops {
         let places = (0..next_hops.len() as NodeId).map(Place::Inside).collect();
         let append = |node: NodeId, links: &mut Vec<LinkId>| links.extend_from_slice(&next_hops[node as usize]);
@@ -107,7 +107,7 @@ impl SharedHops {
 #[derive(Debug)]
 pub struct NextHopSearch {
     backbone: Backbone,
-    /// By link of the backbone.
+    /// Weight of each link of the backbone.
     weights: Vec<Weight>,
     /// Whether equal-cost links are all next hops.
     all: bool,
@@ -115,7 +115,8 @@ pub struct NextHopSearch {
 }
 
 impl NextHopSearch {
-    /// For the links that are up now; `None` if the hosts of a gateway may need next hops of their own, since the metric does not add up.
+    /// A search over the links that are up now. `None` if the hosts of a gateway may need next hops of their own, because the metric is
+    /// not additive.
     ///
     /// # Errors
     /// A link without a weight in the metric.
@@ -134,7 +135,7 @@ impl NextHopSearch {
         Ok(Some(NextHopSearch { backbone, weights, all, found: HashMap::new() }))
     }
 
-    /// The next hops towards a node, equal to those that [`super::next_hops`] finds.
+    /// The next hops towards a node, equal to the result of [`super::next_hops()`].
     ///
     /// # Errors
     /// A node that does not exist.
@@ -173,7 +174,7 @@ mod tests {
     use crate::units::Duration;
     use proptest::prelude::*;
 
-    /// Links both ways between these nodes with delays from 1 to 3 ms; every third goes one way only.
+    /// Links in both directions between these nodes, with delays from 1 to 3 ms. Every third pair has one direction only.
     fn links(ends: &[(NodeId, NodeId)]) -> Vec<LinkSpec> {
         let mut links = Vec::new();
         for (index, &(a, b)) in ends.iter().enumerate() {
@@ -206,8 +207,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// The search of each destination's own tree is the truth. Few switches and many stubs: hosts with one link or two, on switches
-        /// and on hosts, with links that are parallel, go one way, or are down.
+        /// Compares with the tree of each destination. Few switches and many stubs: hosts with one or two links, on switches and on
+        /// hosts. Some links are parallel, have one direction only, or are down.
         #[test]
         fn hosts_of_a_gateway_have_the_next_hops_of_their_own_tree(
             switches in prop::collection::vec((0..5_u32, 0..5_u32), 0..10),

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn paths_that_meet_at_a_node_share_no_link_but_do_not_serve() {
-        // 0 1 3 4 6 and 0 2 3 5 6 meet at node 3; 0 6 takes a long way round.
+        // 0 1 3 4 6 and 0 2 3 5 6 share node 3; 0 6 is a long detour.
         let network = Network::new(
             7,
             &[(0, 1, 1), (0, 2, 1), (1, 3, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1), (4, 6, 1), (5, 6, 2), (0, 6, 9)],
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_shortest_path_is_given_up_where_it_stands_in_the_way() {
-        // As for disjoint links: the shortest path 0 1 2 3 leaves no other.
+        // As for disjoint links: the shortest path 0 1 2 3 blocks every other path.
         let network = Network::new(4, &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 2, 4), (1, 3, 4)]);
         assert_eq!(links(&network, 3, 1), [vec![0, 1, 2]]);
         assert_eq!(links(&network, 3, 2), [vec![0, 4], vec![3, 2]]);

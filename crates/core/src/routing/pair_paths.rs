@@ -1,11 +1,11 @@
-//! The shortest paths of many pairs of nodes, by one tree for all pairs with a destination, with a gateway of destinations, or with a source.
+//! The shortest paths of many pairs of nodes. Pairs with a common destination, gateway of destinations, or source share one tree.
 
 use super::backbone::{Backbone, Place};
 use super::shortest::HopTree;
 use super::{Graph, IsotoneWeights, Lexicographic, RoutingError, ShortestTree, Weight, isotone_weights};
 use crate::spec::{LinkId, MetricSpec, NodeId};
 
-/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`](super::next_hops). Skips pairs without
+/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`](super::next_hops()). Skips pairs without
 /// a path. Sorts pairs, because each tree is searched once.
 ///
 /// # Errors
@@ -51,7 +51,8 @@ fn by_gateway(
     let weights: Vec<Weight> = ids.iter().map(|link| weights[*link as usize]).collect();
     let place = |node: NodeId| places[node as usize];
     let ends = |(src, dst): (NodeId, NodeId)| (place(src).number(), place(dst).number());
-    // One tree gives all paths to its destination or, if all links weigh the same, from its source: a pair takes the end of more pairs.
+    // One tree gives all paths to its destination. If all links weigh the same, it also gives all paths from its source. Each pair uses the
+    // end that belongs to more pairs.
     let is_even = weights.windows(2).all(|pair| pair[0] == pair[1]);
     let (mut leaving, mut entering) = (vec![0_u32; inside.nodes()], vec![0_u32; inside.nodes()]);
     for (src, dst) in pairs.iter().map(|pair| ends(*pair)) {
@@ -119,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Sparse random networks have many hosts. The tree of each destination is the truth. Of some pairs, those of one node are the most.
+        /// Compares with the tree of each destination, on sparse random networks with many hosts. Most of the pairs have a common node.
         #[test]
         fn the_path_of_every_pair_is_that_of_the_destination_s_own_tree(
             network in prop_oneof![network(9, 20, 1..4), network(9, 20, 1..2), network(9, 30, 0..1)],

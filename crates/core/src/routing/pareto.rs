@@ -1,15 +1,15 @@
 //! Pareto-optimal paths by delay, loss and capacity (label setting with several criteria: Martins 1984).
 //!
 //! A label is a path from the source to some node. Its value assumes the least delay, the least loss and the greatest capacity from
-//! there to the destination, each by a path of its own. The search takes labels in order of this delay, then loss, capacity and
-//! hops. A label is settled, and extended over every link, unless a settled label at its node or the destination dominates it.
+//! there to the destination, each by a separate path. The search processes labels in order of this delay, then loss, capacity and hops.
+//! A label is made permanent, and extended over every link, unless a permanent label at its node or the destination dominates it.
 
 use super::{Graph, Link, RoutingError, ShortestTree, lexicographic_weights, link_weights};
 use crate::spec::{LinkId, Metric, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The default for how many labels a search may settle.
+/// Default for the greatest number of labels that a search may make permanent.
 pub const MOST_LABELS: usize = 1 << 20;
 
 /// Finds Pareto-optimal paths to one destination.
@@ -18,7 +18,7 @@ pub struct ParetoTowards<'a> {
     graph: &'a Graph,
     destination: NodeId,
     links: Vec<Criteria>,
-    /// By node: the best value of each criterion, each by a path of its own; `None` where there is no path.
+    /// For each node, the best value of each criterion, each by a separate path; `None` if there is no path.
     ahead: Vec<Option<Criteria>>,
 }
 
@@ -50,10 +50,10 @@ impl Criteria {
     }
 }
 
-/// A path from the source, in the order in which labels are settled.
+/// A path from the source, in the order in which labels become permanent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Label {
-    /// Its criteria, with the best values from its node to the destination.
+    /// Criteria of the whole path, with the best values from its node to the destination.
     whole: Criteria,
     hops: usize,
     links: Vec<LinkId>,
@@ -62,8 +62,8 @@ struct Label {
 }
 
 impl Label {
-    /// Whether this path dominates `other`, whatever links extend both: it is better, or as good and first by hops and links. With equal
-    /// delay and loss, a later link may remove the advantage in capacity. Then hops and links decide.
+    /// Whether this path dominates `other` for any links that extend both: it is better, or equal and first by hops and links. With
+    /// equal delay and loss, a later link may remove the advantage in capacity. Then hops and links decide.
     fn beats(&self, other: &Label) -> bool {
         let sums = |label: &Label| (label.whole.delay, label.whole.log_loss);
         self.whole.is_at_least_as_good_as(other.whole)
@@ -96,10 +96,10 @@ impl<'a> ParetoTowards<'a> {
     }
 
     /// All Pareto-optimal paths from `source` by delay, loss and capacity (the least rate of its links), over links that are up, by
-    /// ascending delay, then loss. Of paths that are equal in all three, only the one with the fewest hops, then the lowest links.
+    /// ascending delay, then loss. Among paths that are equal in all three, only the one with the fewest hops, then the lowest links.
     ///
     /// # Errors
-    /// [`RoutingError::TooManyLabels`] if more than `most_labels` must be settled.
+    /// [`RoutingError::TooManyLabels`] if more than `most_labels` must become permanent.
     pub fn paths_from(&self, source: NodeId, most_labels: usize) -> Result<Vec<Vec<LinkId>>, RoutingError> {
         let mut settled: Vec<Vec<Label>> = vec![Vec::new(); self.graph.nodes()];
         let mut count = 0;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::spec::{Disjointness, HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
-/// How a routing finds its paths, with the weights of all links.
+/// The method by which a routing finds its paths, with the weights of all links.
 enum Method<'a> {
     LinkDisjoint(Vec<Weight>, usize),
     NodeDisjoint(NodeDisjoint, usize),
@@ -88,7 +88,7 @@ impl<'a> Method<'a> {
         })
     }
 
-    /// Computes once what the sources of one destination share.
+    /// Computes once the data that all sources of one destination share.
     fn towards(&'a self, graph: &'a Graph, dst: NodeId) -> Result<Find<'a>, RoutingError> {
         Ok(match *self {
             Method::LinkDisjoint(ref weights, most) => {

@@ -1,4 +1,4 @@
-//! Many routes at once, as columns of numbers: what the Python face asks for.
+//! Many routes at once, as columns of numbers, for the Python package.
 
 use super::metric::Cost;
 use super::tcpbp::Label;
@@ -23,7 +23,7 @@ pub struct Trees {
 pub struct PairRoutes {
     /// The source of each pair.
     pub src: Vec<NodeId>,
-    /// Its destination.
+    /// The destination of each pair.
     pub dst: Vec<NodeId>,
     /// How many paths it has.
     pub paths: Vec<u32>,
@@ -47,7 +47,7 @@ pub struct PathCost<'a> {
     cost: Cost,
 }
 
-/// What adds up along a path: its label, and the sum or the least of the links' numbers in the metric.
+/// Totals of a path: its label, and the sum or the least of the links' values in the metric.
 type Sums = (Label, f64);
 
 impl<'a> PathCost<'a> {
@@ -228,11 +228,10 @@ pub fn routes(
     Ok(found)
 }
 
-/// Where packets get that every router forwards along its own route: the path of every ordered pair; none where they
-/// loop, or there is no way.
+/// The path of every ordered pair, if each router forwards along its own route. No path if packets loop or no route exists.
 ///
 /// # Errors
-/// As [`routes`].
+/// See [`routes`].
 pub fn hop_by_hop(graph: &Graph, metric: &MetricSpec) -> Result<PairRoutes, RoutingError> {
     let nodes: Vec<NodeId> = (0..graph.nodes() as NodeId).collect();
     let planned = routes(graph, metric, &nodes, &nodes)?;
@@ -264,7 +263,7 @@ pub fn hop_by_hop(graph: &Graph, metric: &MetricSpec) -> Result<PairRoutes, Rout
     Ok(found)
 }
 
-/// How many best paths there are by an isotone metric from each node to each other, row by row; 1 from a node to itself.
+/// Number of best paths by an isotone metric, from each node to each other, row by row; 1 from a node to itself.
 ///
 /// # Errors
 /// [`RoutingError`]: a link without a weight in the metric, or a metric that is not isotone.
@@ -343,7 +342,8 @@ mod tests {
     proptest! {
         #[test]
         fn routers_that_each_go_by_the_exact_optimum_never_loop_and_cost_at_least_what_is_planned(graph in any_graph(8, 30)) {
-            // The rest of an optimal path costs strictly less than the whole, so each router's plan costs less than the one before.
+            // The remaining part of an optimal path costs strictly less than the whole path, so the cost of the routers' plans
+            // falls at each hop.
             let all: Vec<NodeId> = (0..graph.nodes() as NodeId).collect();
             let (planned, delivered) = (routes(&graph, &EXACT, &all, &all).unwrap(), hop_by_hop(&graph, &EXACT).unwrap());
             prop_assert_eq!(&planned.paths, &delivered.paths);

@@ -1,4 +1,5 @@
-//! The links at both ends of a pair that every path takes: a host's access link, and the links after it until there is a choice.
+//! The links at both ends of a pair that every path uses. They are a host's access link, and the links after it until there is a
+//! choice.
 
 use super::Graph;
 use crate::spec::{LinkId, NodeId};
@@ -75,7 +76,7 @@ fn walk(graph: &Graph, from: NodeId, to: NodeId, way: Way, visited: &mut [bool])
     Some((links, node))
 }
 
-/// By node: whether links lead from it to this one, past the visited nodes.
+/// For each node: whether links lead from it to node `to` without the visited nodes.
 fn leading(graph: &Graph, to: NodeId, way: Way, visited: &[bool]) -> Vec<bool> {
     let mut leading = vec![false; graph.nodes()];
     leading[to as usize] = true;

@@ -8,9 +8,9 @@ use std::collections::BinaryHeap;
 /// A path as its links. Paths are ordered by sum of the metric, hops, then link ids one by one; this order decides all ties.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path<W = Weight> {
-    /// Its length.
+    /// Weight of the path.
     pub weight: W,
-    /// Its links from source to destination.
+    /// Links of the path from source to destination.
     pub links: Vec<LinkId>,
 }
 
@@ -29,7 +29,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         ShortestTree::search(graph, weights, destination, None)
     }
 
-    /// As [`ShortestTree::new`], but once `source` is reached, nodes farther away may have a distance too great or none.
+    /// Like [`ShortestTree::new`], but stops when `source` is reached: nodes farther away may have a distance that is too great, or none.
     fn search(graph: &'a Graph, weights: &'a [W], destination: NodeId, source: Option<NodeId>) -> ShortestTree<'a, W> {
         let mut distance = vec![None; graph.nodes()];
         distance[destination as usize] = Some(W::IDENTITY);
@@ -93,9 +93,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         self.graph.leaving(node).find(is_shortest).map(|(link, _)| link)
     }
 
-    /// Every link at `node` that begins a shortest path, whatever the number of hops, by ascending id; empty at the
-    /// destination and where there is no path.
-    ///
+    /// All links at `node` that begin a shortest path, with any number of hops, by ascending id. Empty at the destination and where there is no path.
     /// Following any of them at any node never loops. Each leads to a smaller distance or, if its weight is zero, to an equal
     /// distance with fewer hops. For that reason, a link of weight zero that saves no hop is left out.
     pub fn equal_cost(&self, node: NodeId) -> Vec<LinkId> {
@@ -130,7 +128,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
 pub struct HopTree<'a> {
     graph: &'a Graph,
     source: NodeId,
-    /// By node: the last link of its path.
+    /// The last link of the path to each node.
     last: Vec<Option<LinkId>>,
 }
 

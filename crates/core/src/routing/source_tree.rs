@@ -11,7 +11,7 @@ pub(super) const USUAL_HOPS: usize = 16;
 /// A tree of paths from a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceTree {
-    /// Its root.
+    /// Root of the tree.
     pub source: NodeId,
     /// The last link on the path to each node; [`LinkId::MAX`] at the source and where there is no path.
     pub reached_by: Vec<LinkId>,

@@ -46,8 +46,8 @@ impl Network {
     }
 }
 
-/// Random networks of 2 to `nodes` nodes and up to `links` links, parallel ones and loops at a node among them; about one
-/// link in eight is down.
+/// Random networks of 2 to `nodes` nodes and up to `links` links, with parallel links and loops at a node. About one link
+/// in eight is down.
 pub fn network(nodes: NodeId, links: usize, weights: Range<u64>) -> impl Strategy<Value = Network> {
     (2..=nodes).prop_flat_map(move |nodes| {
         let link = ((0..nodes, 0..nodes, weights.clone()), prop::bool::weighted(0.875));
@@ -93,7 +93,8 @@ pub fn simple_paths<W: PathWeight>(network: &Network<W>, source: NodeId, destina
     found
 }
 
-/// How many links these paths share at their beginning, and how many at their end; one path shares all at its beginning.
+/// Number of links that all these paths share at their beginning, and number at their end. A single path shares all its
+/// links at its beginning.
 pub fn shared_by_all<W>(paths: &[Path<W>]) -> (usize, usize) {
     let Some(any) = paths.first() else { return (0, 0) };
     let alike = |at: &dyn Fn(&Path<W>, usize) -> Option<LinkId>| {

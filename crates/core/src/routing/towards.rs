@@ -39,7 +39,7 @@ pub struct Towards<'a, W = Weight> {
 /// The memory of a search, reused by the next one.
 #[derive(Debug, Clone)]
 struct Search<W> {
-    /// By node, the weight of the path found to it.
+    /// For each node, the weight of the path found to it.
     reached: Vec<Option<W>>,
     tree: SourceTree,
     /// Nodes that were reached.
@@ -88,8 +88,8 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         Some(links)
     }
 
-    /// The best continuation. A node is expanded after all nodes before it on the best paths to it, even if their bounds are equal: of
-    /// two, the node with the smaller weight so far comes first.
+    /// The best continuation. A node is expanded after all nodes before it on its best paths, even if their bounds are equal. Among
+    /// nodes with equal bounds, the one with the smaller weight so far is first.
     fn around(&mut self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let Search { reached, tree, touched, frontier } = &mut self.search;
         for node in touched.drain(..) {
@@ -143,7 +143,7 @@ impl<W: PathWeight> Onward for Towards<'_, W> {
         Some(so_far.extend(self.distance[node as usize]?))
     }
 
-    /// The weight so far does not matter, because the metric is isotone.
+    /// The weight so far is not used, because the metric is isotone.
     fn best(&mut self, _so_far: W, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         if node == self.destination {
             return Some(Vec::new());

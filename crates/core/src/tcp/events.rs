@@ -15,11 +15,11 @@ pub struct AckEvent {
     /// Segments that grow the window: those passed by the cumulative acknowledgement, but none during recovery or while the
     /// window was not the limit.
     pub growth: u32,
-    /// The same, whether the window was the limit or not.
+    /// The same growth, even if the window was not the limit.
     pub may_grow: u32,
     /// Whether the cumulative acknowledgement moved.
     pub advanced: bool,
-    /// Whether it is a duplicate: nothing moved, nothing new was sent, data is outstanding.
+    /// Whether it is a duplicate: nothing was acknowledged, nothing new was sent, and data is outstanding.
     pub duplicate: bool,
     /// Segments that it made the detector mark as lost (zero while the detector looks at it).
     pub newly_lost: u32,
@@ -33,11 +33,11 @@ pub struct AckEvent {
     pub rtt: Option<Duration>,
     /// Sample of the delivery rate, if the congestion control wants samples.
     pub rate: Option<RateSample>,
-    /// Whether it acknowledges a segment sent after the previous round trip ended: a new round begins.
+    /// Whether it acknowledges a segment sent after the previous round trip ended. Such an ACK begins a new round.
     pub round_start: bool,
     /// Whether the sender is in loss recovery.
     pub in_recovery: bool,
-    /// Whether it echoes congestion experienced (RFC 3168); with DCTCP's receiver, that of exactly its segments.
+    /// Whether it echoes congestion experienced (RFC 3168). With DCTCP's receiver, the echo belongs exactly to the ACK's segments.
     pub ecn_echo: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct RateSample {
     pub sent_in_flight: u32,
     /// Segments marked lost between the sending of the segment and now.
     pub lost: u32,
-    /// The flow's total of segments marked lost (modulo 2^32), but for those that the ACK reveals.
+    /// The flow's total of segments marked lost (modulo 2^32), without the losses that this ACK reveals.
     pub total_lost: u32,
 }
 
@@ -91,8 +91,8 @@ pub enum CongestionKind {
     Loss,
     /// The retransmission timer expired: all in flight is taken for lost. `repeated` if the previous one has not been answered.
     Timeout {
-        /// Whether it belongs to the reduction before: it follows an expiry that no new acknowledgement answered, or comes within
-        /// Linux's fast recovery.
+        /// Whether it belongs to the previous reduction: it follows an expiry that no new acknowledgement answered, or happens within Linux's fast
+        /// recovery.
         repeated: bool,
     },
     /// The network marked a segment (RFC 3168), or the congestion control [asks for a reduction](super::congestion::CongestionControl::backs_off); at most once a round trip.
@@ -121,7 +121,7 @@ pub struct Connection<'a> {
     pub next: u32,
     /// Up to this number of delivered segments, samples of the delivery rate are limited by the application; zero if they are not.
     pub app_limited: u64,
-    /// Segments selectively acknowledged; without SACK, those that duplicate ACKs stand for.
+    /// Number of segments selectively acknowledged; without SACK, the number of duplicate ACKs that count as delivered segments.
     pub sacked: u32,
     /// Segments marked lost and not yet retransmitted.
     pub lost: u32,

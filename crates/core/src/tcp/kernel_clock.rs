@@ -42,8 +42,8 @@ impl KernelClock {
         u32::try_from(span.0.div_ceil(self.tick.0)).unwrap_or(u32::MAX)
     }
 
-    /// When a timer fires that is started at `start` for a wait of `wait`. Both are in ticks: the start is rounded down, the wait
-    /// up. A timer never fires early, so that it fires at the next slot of its level.
+    /// Time at which a timer fires that is started at `start` for a wait of `wait`. Both are in ticks: the start is rounded down, the
+    /// wait up. A timer never fires early, so it fires at the next slot of its level.
     #[inline]
     pub fn expiry(self, start: Time, wait: Duration) -> Time {
         let wait = wait.0.div_ceil(self.tick.0);
@@ -55,7 +55,7 @@ impl KernelClock {
     }
 }
 
-/// The expiry of a timer that is started at `start` and waits for `wait`. With a clock it comes at a tick, else exactly.
+/// Expiry of a timer that is started at `start` and waits for `wait`: at a tick with a clock, otherwise exact.
 #[inline]
 pub fn expiry(clock: Option<KernelClock>, start: Time, wait: Duration) -> Time {
     clock.map_or(start + wait, |clock| clock.expiry(start, wait))

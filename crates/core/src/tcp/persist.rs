@@ -11,7 +11,8 @@ pub struct PersistTimer {
     probes: u32,
 }
 
-/// How long to wait for the probe that follows `probes` others: the retransmission timeout, doubled for each, bounded.
+/// Waiting time for the probe that follows `probes` others: the retransmission timeout, doubled for each of them, and
+/// bounded.
 pub fn wait(timeout: Duration, probes: u32, longest: Duration) -> Duration {
     Duration(timeout.0.saturating_mul(1 << probes.min(16))).min(longest)
 }
@@ -31,7 +32,7 @@ impl PersistTimer {
         self.since.map(|since| since + wait(rtt.rto(), self.probes, rtt.max_rto()))
     }
 
-    /// A probe was sent.
+    /// Records that a probe was sent.
     pub fn on_probe(&mut self, now: Time) {
         self.since = Some(now);
         self.probes += 1;

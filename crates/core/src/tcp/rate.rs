@@ -31,7 +31,8 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
-    /// A segment is sent, new or again; `in_flight` counts it, and so does `outstanding`, with the segments that count as lost or are sacked.
+    /// Records that a segment is sent, new or again. `in_flight` counts it, and so does `outstanding`, which includes lost and sacked
+    /// segments.
     pub fn on_sent(&mut self, now: Time, segment: u32, in_flight: u32, outstanding: u32) {
         if outstanding == 1 {
             self.first_sent = now;
@@ -51,7 +52,7 @@ impl RateSampler {
         }
     }
 
-    /// The application has nothing to send while the window is open.
+    /// Records that the application has nothing to send while the window is open.
     pub fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = Some((self.delivered + u64::from(in_flight)).max(1));
     }
@@ -61,7 +62,7 @@ impl RateSampler {
         self.app_limited_until.unwrap_or(0)
     }
 
-    /// Segments were marked lost.
+    /// Records that segments were marked lost.
     pub fn on_lost(&mut self, segments: u32) {
         self.lost = self.lost.wrapping_add(segments);
     }
@@ -106,7 +107,7 @@ impl RateSampler {
         sample
     }
 
-    /// Everything below `una` is acknowledged.
+    /// Records that all segments below `una` are acknowledged.
     #[inline(never)]
     fn pass(&mut self, una: u32) {
         let passed = ((una - self.base) as usize).min(self.snapshots.len());

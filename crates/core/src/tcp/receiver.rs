@@ -40,7 +40,7 @@ pub struct Ack {
 pub enum Due {
     /// An ACK at once: [`Receiver::acknowledge`].
     Now,
-    /// None yet: see [`Receiver::deadline`].
+    /// No ACK yet: see [`Receiver::deadline`].
     Later,
     /// This one, of the segments before (RFC 8257 section 3.2), at once.
     Earlier(Box<Ack>),
@@ -57,7 +57,7 @@ pub struct DataSegment {
     pub marked: bool,
     /// Whether the sender has answered an earlier mark (CWR).
     pub window_reduced: bool,
-    /// Whether it is the flow's last, or marked with PSH.
+    /// Whether the segment is the flow's last, or marked with PSH.
     pub push: bool,
     /// Its timestamp, for a receiver that follows Linux.
     pub timestamp: Option<Timestamp>,
@@ -114,7 +114,7 @@ impl Receiver {
         }
     }
 
-    /// The receiver that a stack asks for.
+    /// The receiver for this stack.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
         let mut receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
@@ -131,7 +131,7 @@ impl Receiver {
         self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))))
     }
 
-    /// The same, that rejects segments by their timestamps as Linux does.
+    /// The receiver, changed so that it rejects segments by their timestamps as Linux does.
     fn with_timestamps(mut self) -> Receiver {
         self.delaying().timestamps = Some(Timestamps::default());
         self
@@ -155,7 +155,7 @@ impl Receiver {
         self.delaying.as_mut()?.window.as_mut()?.announce(now, cumulative, self.next, held)
     }
 
-    /// The same, that echoes marks in this way.
+    /// The receiver, with this echo of marks.
     pub fn with_echo(self, echo: EcnEcho) -> Receiver {
         Receiver { exact_echo: echo == EcnEcho::Exact, ..self }
     }
@@ -190,7 +190,7 @@ impl Receiver {
         segment < self.next || self.beyond.as_ref().is_some_and(|beyond| beyond.find(segment).is_ok())
     }
 
-    /// When a delayed ACK is due.
+    /// Time at which a delayed ACK is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         self.delaying.as_ref().map(|delaying| delaying.deadline).filter(|deadline| *deadline != Time::NEVER)
@@ -203,7 +203,7 @@ impl Receiver {
         segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
     }
 
-    /// Whether it may wait with an ACK.
+    /// Whether the receiver may delay an ACK.
     #[inline(always)]
     pub fn may_wait(&self) -> bool {
         self.delaying.is_some()
@@ -218,9 +218,8 @@ impl Receiver {
         self.echoes_retransmission = false;
     }
 
-    /// The short path of [`Self::on_segment`] for the segment that follows the newest block and all that is held, without marks.
-    /// Returns whether it applied: an ACK with the blocks of [`Self::write_blocks`] is then due at once. Otherwise nothing has
-    /// changed.
+    /// Fast path of [`Self::on_segment`] for a segment without marks that follows the newest block and all held segments. Returns whether it
+    /// applied: an ACK with the blocks of [`Self::write_blocks`] is then due at once. Otherwise nothing has changed.
     #[inline(always)]
     pub fn take_next_held(&mut self, segment: u32) -> bool {
         let has_no_other_news = self.delaying.is_none() && self.sack && !self.ecn_echo;
@@ -283,7 +282,7 @@ impl Receiver {
         false
     }
 
-    /// Whether an ACK waits that stands for several, and would lack a block if it stood for this segment too
+    /// Whether an ACK is pending for several segments, and would lack a SACK block if it also acknowledged this segment
     /// (`tcp_sack_compress_send_ack`).
     #[inline(never)]
     fn would_lack_a_block(&self, data: &DataSegment) -> bool {
@@ -321,7 +320,7 @@ impl Receiver {
             if timestamps.rejects(timestamp) {
                 return self.reject(now, data);
             }
-            // What lies before the window is answered, but its timestamp does not count (`tcp_sequence`).
+            // A segment before the window is answered, but its timestamp does not count (`tcp_sequence`).
             begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
         }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, push: data.push };
@@ -363,7 +362,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that a retransmission sent later has overtaken is discarded and answered (RFC 7323 section 5.3).
+    /// Discards and answers a segment that a later retransmission has overtaken (RFC 7323 section 5.3).
     fn reject(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.duplicates += 1;
         if data.segment < self.next {
@@ -382,7 +381,7 @@ impl Receiver {
         }
     }
 
-    /// The delayed ACK is due.
+    /// Returns the delayed ACK, which is due.
     pub fn on_deadline(&mut self, now: Time) -> Ack {
         self.acknowledge(now)
     }
@@ -398,7 +397,7 @@ impl Receiver {
         applies
     }
 
-    /// The ACK that is due.
+    /// Returns the ACK that is due.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time) -> Ack {
         if let Some(delaying) = &mut self.delaying {

@@ -7,7 +7,8 @@ const LEAST: usize = 2;
 const QUANTUM: usize = 16;
 const WORD: usize = 8;
 
-/// Makes room for one more: what one more queue would waste, ten thousand flows waste ten thousand times.
+/// Makes room for one more item. Queues grow slowly, because with ten thousand flows the unused room of each queue
+/// adds up.
 #[inline(always)]
 pub fn make_little_room<T>(queue: &mut VecDeque<T>) {
     if queue.len() == queue.capacity() {

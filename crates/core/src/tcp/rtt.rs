@@ -4,14 +4,14 @@ use super::kernel_clock::{self, KernelClock};
 use crate::units::{Duration, Time};
 use std::sync::Arc;
 
-/// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)), unless a stack chooses another: a clock of
-/// 100 Hz. Without it the timeout of a steady path is its very RTT, and expires before ACKs that come in time.
+/// Least margin of the timeout over the smoothed RTT (G of RFC 6298 (2.3)), unless a stack sets another one: a clock of 100 Hz. Without it,
+/// the timeout of a steady path equals its RTT, and expires before ACKs that arrive in time.
 pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
 
 /// The initial timeout after a lost SYN (RFC 6298 (5.7)).
 const TIMEOUT_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
-/// What bounds the timeout, as in [`crate::spec::StackSpec`].
+/// The bounds of the timeout, as in [`crate::spec::StackSpec`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeoutBounds {
     min_rto: Duration,
@@ -21,7 +21,8 @@ pub struct TimeoutBounds {
     clock: Option<KernelClock>,
 }
 
-/// What Linux adds to SRTT for its timeout: the greatest mean deviation of recent round trips. All are four times a mean deviation.
+/// The margin that Linux adds to SRTT for its timeout: the greatest mean deviation of recent round trips. All values are four times a mean
+/// deviation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct LinuxVariation {
     deviation: Duration,
@@ -42,7 +43,7 @@ pub struct RttEstimate {
     samples: u32,
     backoff: u32,
     linux: Option<Box<LinuxVariation>>,
-    /// The same for all flows of a stack.
+    /// The bounds, shared by all flows of a stack.
     bounds: Arc<TimeoutBounds>,
 }
 
@@ -60,12 +61,12 @@ impl RttEstimate {
         }
     }
 
-    /// The same with another G of RFC 6298 (2.3).
+    /// The estimate with another G of RFC 6298 (2.3).
     pub fn with_granularity(self, granularity: Duration) -> RttEstimate {
         RttEstimate { bounds: Arc::new(TimeoutBounds { granularity, ..*self.bounds }), ..self }
     }
 
-    /// The same as Linux estimates it, with this clock of its kernel.
+    /// The estimate as Linux computes it, with this kernel clock.
     pub fn of_linux(self, clock: KernelClock) -> RttEstimate {
         let bounds = Arc::new(TimeoutBounds { clock: Some(clock), ..*self.bounds });
         RttEstimate { linux: Some(Box::default()), bounds, ..self }
@@ -76,13 +77,13 @@ impl RttEstimate {
         self.bounds.clock
     }
 
-    /// When a timer fires that is started at `start` for the retransmission timeout.
+    /// Time at which a timer fires that is started at `start` for the retransmission timeout.
     #[inline]
     pub fn expiry(&self, start: Time) -> Time {
         self.expiry_after(start, self.rto())
     }
 
-    /// When a timer fires that is started at `start` for this wait.
+    /// Time at which a timer fires that is started at `start` for this wait.
     #[inline]
     pub fn expiry_after(&self, start: Time, wait: Duration) -> Time {
         kernel_clock::expiry(self.bounds.clock, start, wait)
@@ -95,7 +96,7 @@ impl RttEstimate {
         }
     }
 
-    /// What bounds its timeout; estimates with equal bounds may have them in common.
+    /// The bounds of its timeout. Estimates with equal bounds may share them.
     pub(super) fn bounds_mut(&mut self) -> &mut Arc<TimeoutBounds> {
         &mut self.bounds
     }
@@ -118,7 +119,8 @@ impl RttEstimate {
         self.backoff = 0; // section 5 and Karn's algorithm: only a new sample ends the backoff
     }
 
-    /// The SYN had to be sent again, so that the path may be longer than the initial timeout: until the first sample it is 3 s at least (5.7).
+    /// Call when the SYN had to be retransmitted: the path may be longer than the initial timeout. Until the first sample, the timeout is then
+    /// at least 3 s (5.7).
     pub fn doubt_initial_timeout(&mut self) {
         debug_assert_eq!(self.samples, 0);
         self.smoothed = self.smoothed.max(TIMEOUT_AFTER_LOST_SYN);
@@ -148,8 +150,8 @@ impl RttEstimate {
         self.variation = linux.deviation / 4;
     }
 
-    /// After a sample: everything below `una` is acknowledged, and `next` is sent next. Once a round trip, Linux lets its margin
-    /// shrink towards the greatest deviation of that round.
+    /// Call after a sample: all segments below `una` are acknowledged, and `next` is the next to be sent. Once per round trip, Linux reduces
+    /// its margin towards the greatest deviation of that round.
     #[inline]
     pub fn follow_rounds(&mut self, una: u32, next: u32) {
         let least = self.bounds.granularity;
@@ -193,7 +195,7 @@ impl RttEstimate {
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.bounds.max_rto)
     }
 
-    /// The same with a timeout that never comes, and no smoothed RTT.
+    /// The estimate with a timeout that never expires, and no smoothed RTT.
     pub fn without_timeout(&self) -> RttEstimate {
         let never = Duration(u64::MAX);
         let samples = self.samples.max(1);
@@ -206,7 +208,7 @@ impl RttEstimate {
         self.backoff
     }
 
-    /// No timeout is shorter, once there is a sample.
+    /// Lower bound of the timeout, once there is a sample.
     pub fn least_rto(&self) -> Duration {
         self.bounds.min_rto.min(self.bounds.max_rto)
     }
@@ -250,9 +252,9 @@ mod tests {
         assert_eq!(rtt.rto(), rtt.smoothed().unwrap() + CLOCK_GRANULARITY);
     }
 
-    /// 100 ms, then 180 ms: the deviation (times four) is 200 ms, then 3/4 * 200 + 80 = 230 ms. Then 60 ms: SRTT was 110 ms, the
-    /// error of 50 ms is less than 230 / 4 ms, and the deviation falls to 3/4 * 230 + 50 = 222.5 ms. 20 ms: SRTT was 103.75 ms, the
-    /// error exceeds 55.625 ms by 28.125 ms, an eighth of which counts.
+    /// 100 ms, then 180 ms: the deviation (times four) is 200 ms, then 3/4 * 200 + 80 = 230 ms. Then 60 ms: SRTT was 110 ms, the error of 50
+    /// ms is less than 230 / 4 ms, and the deviation falls to 3/4 * 230 + 50 = 222.5 ms. Then 20 ms: SRTT was 103.75 ms. The error exceeds
+    /// 55.625 ms by 28.125 ms, and an eighth of this counts.
     #[test]
     fn linux_grows_its_margin_at_once_and_shrinks_it_once_a_round_trip() {
         let mut rtt = estimate().with_granularity(Duration::from_millis(200)).of_linux(KernelClock::new(1000));

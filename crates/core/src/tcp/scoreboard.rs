@@ -1,8 +1,8 @@
 //! The sender's record of every segment that is sent and not yet cumulatively acknowledged.
 //!
-//! Eight bytes a segment: the time of its last transmission and its state. A segment is *in flight*, *sacked* or *lost*;
-//! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
-//! stand for segments that have left the network without saying which.
+//! A record has eight bytes per segment: the time of its last transmission and its state. A segment is *in flight*, *sacked* or
+//! *lost*. `in_flight` is the number of segments in flight (the pipe of RFC 6675). Without SACK, each duplicate ACK counts for a
+//! segment that has left the network, but it does not identify the segment.
 
 mod acks;
 mod delivered;
@@ -121,7 +121,7 @@ impl Scoreboard {
         self.again_in_flight
     }
 
-    /// Segments that duplicate ACKs stand for; zero with SACK.
+    /// Segments that left the network by count of duplicate ACKs; zero with SACK.
     pub fn duplicates(&self) -> u32 {
         self.duplicates
     }
@@ -131,13 +131,13 @@ impl Scoreboard {
         self.sacked_end.max(self.una)
     }
 
-    /// When the retransmission timer was last started (RFC 6298 section 5).
+    /// Time at which the retransmission timer was last started (RFC 6298 section 5).
     #[inline]
     pub fn timer_start(&self) -> Time {
         self.timer_start
     }
 
-    /// Starts the retransmission timer anew.
+    /// Restarts the retransmission timer.
     pub fn restart_timer(&mut self, now: Time) {
         self.timer_start = now;
     }
@@ -153,7 +153,7 @@ impl Scoreboard {
         self.longest_stall = Duration::ZERO;
     }
 
-    /// When a segment was last sent, new or again.
+    /// Time at which a segment was last sent, new or again.
     #[inline]
     pub fn latest_sent(&self) -> Time {
         self.latest_sent
@@ -178,7 +178,7 @@ impl Scoreboard {
         self.at(segment).retransmitted()
     }
 
-    /// When an outstanding segment was last sent.
+    /// Time at which an outstanding segment was last sent.
     pub fn sent(&self, segment: u32) -> Time {
         self.at(segment).sent()
     }
@@ -247,7 +247,7 @@ impl Scoreboard {
             self.lost += 1;
             self.marked_lost = self.marked_lost.wrapping_add(1);
             if segment > self.una {
-                // A duplicate ACK may stand for this segment, which would otherwise count twice as gone.
+                // A duplicate ACK may have counted this segment already. Without this, it would count twice as delivered.
                 self.duplicates = self.duplicates.saturating_sub(1);
             }
             self.duplicates = self.duplicates.min(self.in_flight);
@@ -263,7 +263,7 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    /// Takes back the loss marks of segments sent once: they are in flight after all. A retransmission marked lost stays so.
+    /// Removes the loss marks of segments sent once: they are in flight after all. A retransmission keeps its loss mark.
     pub fn unmark_lost(&mut self) {
         for record in self.segments.iter_mut().filter(|record| record.state() == LOST && !record.retransmitted()) {
             record.set_state(IN_FLIGHT);
@@ -289,7 +289,7 @@ impl Scoreboard {
         Some(self.lost_hint)
     }
 
-    /// Of the sacked segments the `count`-th from above, at least the first.
+    /// The `count`-th sacked segment from above, with `count` at least 1.
     #[inline]
     pub fn sacked_from_above(&self, count: u32) -> Option<u32> {
         if self.sacked < count { None } else { self.newest_on_top(count).or_else(|| self.find_from_above(count)) }
@@ -305,8 +305,8 @@ impl Scoreboard {
         self.duplicates = (self.duplicates + 1).min(self.in_flight);
     }
 
-    /// Without SACK, an ACK that passes `passed` segments reports one hole; duplicate ACKs have reported the others. Returns the
-    /// number of those others, which are not delivered anew.
+    /// Without SACK, an ACK that passes `passed` segments reports one hole. Duplicate ACKs have reported the other segments.
+    /// Returns the number of these others, which are not newly delivered.
     pub fn eat_duplicates(&mut self, passed: u32) -> u32 {
         let eaten = passed.saturating_sub(1).min(self.duplicates);
         self.duplicates = (self.duplicates - eaten).min(self.in_flight);

@@ -1,4 +1,4 @@
-//! The sender: a state machine that takes ACKs and deadlines, and returns segments and its next deadline.
+//! The sender: a state machine that processes ACKs and deadlines, and returns segments and its next deadline.
 //!
 //! It owns sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo and pacing. Its detector decides which
 //! segments are lost, its congestion control how many may be in flight.
@@ -41,11 +41,11 @@ pub enum Transmission {
         segment: u32,
         /// The number of the transmission: increasing in the order of sending.
         number: u32,
-        /// Whether it was sent before.
+        /// Whether the segment was sent before.
         retransmission: bool,
         /// Whether it answers a congestion mark (CWR, RFC 3168).
         window_reduced: bool,
-        /// Whether it ends what the application has written, or half of a window (PSH). Only Linux's sender says so.
+        /// Whether the segment ends the written data or half of a window (PSH). Only Linux's sender sets it.
         push: bool,
         /// With timestamps: the oldest transmission that the receiver accepts after this one. Zero without.
         oldest: u32,
@@ -68,20 +68,20 @@ pub struct Burst {
 pub struct SenderCounters {
     /// Data segments sent, new and again.
     pub sent: u64,
-    /// Of these, those sent again.
+    /// Number of these segments that were retransmissions.
     pub retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Loss recovery episodes, those after a timeout included.
     pub recoveries: u64,
-    /// Reductions taken back because they were spurious.
+    /// Reductions undone because they were spurious.
     pub undone: u64,
 }
 
 /// Phase of the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
-    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time, and at `first` for the first time.
+    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent `tries` times, first at `first` and last at `sent`.
     Opening { first: Time, sent: Time, tries: u32 },
     /// Established, and nothing is known to be lost.
     Open,
@@ -102,11 +102,11 @@ enum Phase {
 /// Forward RTO recovery (RFC 5682 section 3.1, SACK-enhanced as well): was the timeout spurious?
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ForwardRto {
-    /// Not asked, or answered.
+    /// F-RTO is not in use, or has its result.
     Off,
     /// The first segment was sent again; the next ACK decides.
     Retransmitted,
-    /// That ACK advanced: new data goes out to see whether its ACK advances too.
+    /// That ACK advanced: the sender sends new data to see whether its ACK advances too.
     ProbingNew,
 }
 
@@ -121,7 +121,7 @@ enum Limit {
     Other,
 }
 
-/// Where the FIN of a connection is ([`Follows::Linux`]).
+/// The state of a connection's FIN ([`Follows::Linux`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fin {
     /// The application may write more.
@@ -145,7 +145,7 @@ struct Unfilled {
 /// Episode of recovery that a sender is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Episode {
-    /// Nothing is known to be lost.
+    /// No segment is known to be lost.
     Open,
     /// The window shrinks after a congestion mark, nothing was lost.
     Reduction,
@@ -173,7 +173,7 @@ pub struct Sender {
     next_push: u32,
     limit: Limit,
     probe: bool,
-    /// One retransmission may exceed the window: after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
+    /// One retransmission may exceed the window. This holds after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
     /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
@@ -181,13 +181,13 @@ pub struct Sender {
     withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,
-    /// The same for all flows of a stack.
+    /// The options, shared by all flows of a stack.
     options: Arc<Options>,
     /// A new round trip begins when a segment from here on is delivered.
     round_end: u32,
     /// Retransmissions of this episode that no DSACK has reported as spurious.
     unreported_retransmits: u32,
-    /// Everything below was sent before the last reduction that an undo may take back; zero if none may.
+    /// Segments below this one were sent before the last reduction that an undo may revert; zero if there is none.
     undo_until: u32,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
@@ -202,11 +202,11 @@ pub struct Sender {
     undone: u32,
 }
 
-/// What [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
+/// State that [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prediction {
-    /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates. A control that observes the connection
-    /// sees each ACK, and one that may ask for a reduction is asked after each.
+    /// No ACK is predicted. Without SACK, a cumulative ACK may follow uncounted duplicates. A control that observes the connection sees
+    /// each ACK. A control that may request a reduction is called after each ACK.
     Off,
     /// Rate sampler, detector and congestion control.
     Sampled,
@@ -236,7 +236,7 @@ struct Options {
     paces: bool,
     /// The congestion control observes the connection.
     observed: bool,
-    /// The congestion control may ask for a reduction.
+    /// The congestion control may request a reduction.
     backs_off: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
@@ -372,7 +372,7 @@ impl Sender {
         &self.board
     }
 
-    /// As [`Scoreboard::forget_stalls`].
+    /// See [`Scoreboard::forget_stalls`].
     pub fn forget_stalls(&mut self) {
         self.board.forget_stalls();
     }
@@ -428,7 +428,7 @@ impl Sender {
         self.board.una() == self.available
     }
 
-    /// The application writes this number of further segments.
+    /// Adds segments that the application writes.
     pub fn write(&mut self, now: Time, segments: u32) {
         if !self.is_opening()
             && self.board.outstanding() == 0
@@ -448,14 +448,14 @@ impl Sender {
         self.plan_push();
     }
 
-    /// The application closes the connection right after its last write. Linux then adds a FIN, other senders do not model it.
+    /// Closes the connection right after the application's last write. Linux then adds a FIN; other senders do not model it.
     pub fn finish(&mut self) {
         if self.options.follows == Follows::Linux {
             self.fin = Fin::Due;
         }
     }
 
-    /// The application writes no more. Segments that are not sent by now are dropped.
+    /// Ends the application's data. Segments that are not sent by now are dropped.
     pub fn close(&mut self) {
         self.available = self.available.min(self.board.next());
     }
@@ -465,7 +465,7 @@ impl Sender {
         self.board.shrink();
     }
 
-    /// The SYN-ACK arrived. It echoes the timestamp of this SYN, the first being 0, if it has a timestamp.
+    /// Processes the SYN-ACK. It echoes the timestamp of the `echoed`-th SYN, where the first is 0, if it has a timestamp.
     pub fn on_established(&mut self, now: Time, echoed: Option<u32>) {
         if let Phase::Opening { first, sent, tries } = self.phase
             && sent != Time::NEVER

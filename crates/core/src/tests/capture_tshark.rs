@@ -1,4 +1,4 @@
-//! What Wireshark's own analysis makes of a capture. Needs `tshark`; without it the test says so and passes.
+//! Wireshark's own analysis of a capture. Needs `tshark`; without it, the test says so and passes.
 
 use crate::packet::capture::pcapng::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale,
@@ -153,7 +153,7 @@ fn tshark_reads_the_connection_and_recognises_the_retransmission() {
         of_tcp(&|_, segment| edge(segment.sack_blocks.first().map(|block| block.1)))
     );
     assert_eq!(column("tcp.options.sack_re")[11], byte(5).to_string());
-    // The script's facts, by hand: packet 12 is the segment sent again, and the only one.
+    // Packet 12 of the script is the only retransmitted segment.
     let retransmissions: Vec<usize> = column("tcp.analysis.retransmission")
         .iter()
         .enumerate()

@@ -1,6 +1,6 @@
-//! A sender and a receiver joined by two channels that lose, delay, reorder, duplicate and mark by a script, for every
-//! congestion control, detector and ACK policy of the registries: whatever a finite script does, everything is delivered
-//! once, in order and in time, and the sender's own books are right at every step.
+//! Properties of a sender and a receiver, joined by two channels that lose, delay, reorder, duplicate and mark by a
+//! script. The tests cover every congestion control, detector and ACK policy of the registries. For any finite script,
+//! everything is delivered once, in order and in time. The sender's counters are correct at every step.
 
 use crate::rng::{Purpose, Stream};
 use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
@@ -14,13 +14,13 @@ use crate::units::{Duration, Time};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a channel does to one packet.
+/// The effect of a channel on one packet.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Lost,
-    /// It arrives so many milliseconds later than the base delay.
+    /// It arrives this number of milliseconds later than the base delay.
     Late(u64),
-    /// It arrives twice, so many milliseconds late.
+    /// It arrives twice, each time this number of milliseconds late.
     Twice(u64, u64),
     /// It arrives with congestion experienced (an ACK: as it is).
     Marked,
@@ -48,12 +48,12 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
     prop::collection::vec(stretch, 0..70).prop_map(|stretches| stretches.concat())
 }
 
-/// What does not depend on the algorithms.
+/// The part of a test case that does not depend on the algorithms.
 #[derive(Debug, Clone)]
 struct Script {
     data: Vec<Fate>,
     acks: Vec<Fate>,
-    /// Writes of the application: so many milliseconds after the one before, so many segments.
+    /// Writes of the application: milliseconds since the previous write, and number of segments.
     writes: Vec<(u64, u32)>,
     /// Milliseconds that the data channel needs for one segment: a bottleneck with an endless queue.
     serialization: u64,
@@ -174,7 +174,7 @@ enum Event {
     Ack(Ack),
 }
 
-/// Both ends, and what is on the way between them.
+/// Both ends, and the packets between them.
 struct World<'a> {
     script: &'a Script,
     sender: Sender,
@@ -188,7 +188,7 @@ struct World<'a> {
     packets: u64,
     busy_until: Time,
     arrived: Segments,
-    /// Those of them that no receiver may reject: nothing that makes them too old has arrived before.
+    /// Arrived segments that no receiver may reject: no segment that makes them too old arrived before.
     accepted: Segments,
     /// The oldest transmission that all arrivals tolerate (PAWS).
     oldest: u32,
@@ -291,7 +291,7 @@ impl<'a> World<'a> {
         panic!("the sender does not stop sending at {}", self.now);
     }
 
-    /// What must hold at every step.
+    /// Checks the properties that must hold at every step.
     fn check(&self) {
         let board = self.sender.scoreboard();
         let (mut sacked, mut lost) = (0, 0);

@@ -1,4 +1,4 @@
-//! Our own scripts, each of which names the section that it shows; and that no text whatsoever makes the interpreter panic.
+//! Our own scripts, each of which names the section that it shows. Also a test that no text makes the interpreter panic.
 
 use crate::drill::report::Report;
 use crate::drill::settings::Preset;
@@ -113,7 +113,7 @@ fn mangled() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever stands in a script, it passes, fails or is refused; and says so of a line that it has.
+    /// Any text passes, fails or is refused as a script, and the report names a line that the script has.
     #[test]
     fn a_mangled_script_never_panics(text in mangled()) {
         let lines = text.lines().count().max(1) as u32;

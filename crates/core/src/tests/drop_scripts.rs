@@ -1,8 +1,8 @@
-//! Lists of lost packets on one path, and what each detector makes of them, with times worked out by hand.
+//! Lists of lost packets on one path, and the reaction of each detector, with times computed by hand.
 //!
-//! Data goes at 8 Mbit/s over 50 ms, so that a segment of 1000 bytes lasts 1 ms; ACKs (40 bytes) go at 8 Gbit/s over 50 ms
-//! and last 40 ns. Ten segments sent at 0 arrive at 51, 52, ... 60 ms, their ACKs at 101, 102, ... 110 ms and 40 ns.
-//! Each further turn from data to ACK adds 40 ns.
+//! Data is sent at 8 Mbit/s over 50 ms, so that a segment of 1000 bytes takes 1 ms. ACKs (40 bytes) are sent at 8 Gbit/s over 50 ms and
+//! take 40 ns. Ten segments sent at 0 arrive at 51, 52, ... 60 ms, their ACKs at 101, 102, ... 110 ms and 40 ns. Each further turn from
+//! data to ACK adds 40 ns.
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
@@ -24,7 +24,7 @@ fn script(segments: u64, data: &[u64]) -> Script {
     Script { segments: Some(segments), data: data.to_vec(), acks: Vec::new(), stack: json!({}), spec: json!({}) }
 }
 
-/// What came of it: the table of the flow.
+/// The outcome of a script: the table of the flow.
 struct Outcome(Simulation);
 
 impl Outcome {
@@ -32,7 +32,7 @@ impl Outcome {
         self.0.flow_table().numbers(name)[0] as u64
     }
 
-    /// When the last byte was delivered, in nanoseconds.
+    /// Delivery time of the last byte, in nanoseconds.
     fn end(&self) -> u64 {
         (self.0.flow_table().numbers("end_s")[0] * 1e9).round() as u64
     }
@@ -116,7 +116,7 @@ fn a_lost_tail_waits_for_the_retransmission_timer_without_a_probe() {
     assert_eq!((outcome.end(), outcome.repairs()), (360_000_040, (1, 1)));
 }
 
-/// SRTT (RFC 6298) after ACKs of the first so many segments, in nanoseconds.
+/// SRTT (RFC 6298) after ACKs of the first `acks` segments, in nanoseconds.
 fn smoothed(acks: u64) -> f64 {
     (1..=acks)
         .map(|number| (100.0 + number as f64) * 1e6 + 40.0)
@@ -127,16 +127,16 @@ fn smoothed(acks: u64) -> f64 {
 #[test]
 fn rack_tlp_probes_two_lost_at_the_tail_after_two_round_trips() {
     let outcome = script(10, &[9, 10]).stack(json!({"detection": {"name": "rack-tlp"}, "min_rto": 1000 * MS})).run();
-    // The last ACK, of 7, comes at 108 ms and 40 ns. The probe, 9 again, goes two SRTTs later (RFC 8985 section 7.2; two
-    // are outstanding). Its SACK, 101 ms later, tells that 8, sent before it, is lost; that arrives 51 ms later.
+    // The last ACK, of 7, arrives at 108 ms and 40 ns. The probe, 9 again, is sent two SRTTs later (RFC 8985 section 7.2; two are
+    // outstanding). Its SACK, 101 ms later, shows that 8, sent before it, is lost. The retransmission of 8 arrives 51 ms later.
     let expected = 108_000_040.0 + 2.0 * smoothed(8) + 101_000_040.0 + 51_000_000.0;
     assert!((outcome.end() as f64 - expected).abs() <= 2.0, "{} and not {expected}", outcome.end());
     assert_eq!(outcome.repairs(), (2, 0));
 }
 
-/// Segments 0 to 15 are packets 1 to 16, of which the third is lost: the ACKs of 0 and 1 open the window by one each, and limited
-/// transmit adds 14 and 15 for the SACKs of 3 and 4. 2 is sent again with the SACK of 5, at 106 ms and 40 ns, as packet 17.
-/// The window was 12: PRR lets 16 out with the second SACK after that, at 108 ms.
+/// Segments 0 to 15 are packets 1 to 16, and the third packet is lost. The ACKs of 0 and 1 open the window by one each. Limited transmit
+/// adds 14 and 15 for the SACKs of 3 and 4. Segment 2 is retransmitted as packet 17, with the SACK of 5 at 106 ms and 40 ns. The window
+/// was 12: PRR allows 16 with the second SACK after that, at 108 ms.
 #[test]
 fn rack_finds_a_lost_retransmission_where_dup_ack_needs_the_timer() {
     let run = |detection: &str, lost: &[u64]| {
@@ -146,8 +146,8 @@ fn rack_finds_a_lost_retransmission_where_dup_ack_needs_the_timer() {
         let once = run(detection, &[3]);
         assert_eq!((once.end(), once.repairs()), (159_000_040, (1, 0)), "{detection}"); // 16 arrives after 2
     }
-    // 16 was sent after the retransmission. Its SACK comes 101 ms and 40 ns later: 2 is lost again (RFC 8985 section 6.2 step 5;
-    // in recovery without reordering seen there is no reordering window, step 4), and there after 51 ms more.
+    // Segment 16 was sent after the retransmission. Its SACK arrives 101 ms and 40 ns later: 2 is lost again (RFC 8985 section 6.2 step
+    // 5; in recovery without reordering seen there is no reordering window, step 4). Its next copy arrives 51 ms later.
     let outcome = run("rack-tlp", &[3, 17]);
     assert_eq!((outcome.end(), outcome.repairs(), outcome.count("recoveries")), (260_000_080, (2, 0), 1));
     // The timer runs from the fast retransmission (RFC 6675 section 6) for a second.
@@ -164,14 +164,15 @@ fn thresholds_that_have_seen_no_reordering_do_as_dup_ack_does() {
     }
 }
 
-/// Of twenty segments the third is lost. The window is 12 when 3 is sacked, at 104 ms. The SACKs of 3 to 9 come until 110 ms, those
-/// of 10 to 13, sent two a time at 101 and 102 ms, from 202 to 205 ms, and that of 14 at 206 ms; each 80 ns more.
+/// The third of twenty segments is lost. The window is 12 when 3 is sacked, at 104 ms. The SACKs of 3 to 9 arrive until 110 ms. Segments
+/// 10 to 13 are sent two at a time at 101 and 102 ms; their SACKs arrive from 202 to 205 ms. The SACK of 14 arrives at 206 ms. Each of
+/// these times is 80 ns later.
 #[test]
 fn tcp_ncr_waits_for_the_share_of_a_flight_that_it_lets_grow() {
     let run =
         |variant: &str| script(20, &[3]).stack(json!({"detection": {"name": "tcp-ncr", "variant": variant}})).run();
-    // Careful: 14 to 19 go out with every second SACK, the last with the eleventh. Of 18 outstanding, two thirds are 12:
-    // the SACK of 14. 206 + 51 ms.
+    // Careful: 14 to 19 are sent with every second SACK, the last with the eleventh. Two thirds of 18 outstanding segments are 12, which
+    // the SACK of 14 reaches. 206 + 51 ms.
     let careful = run("careful");
     assert_eq!((careful.end(), careful.repairs()), (257_000_080, (1, 0)));
     // Aggressive: all of 14 to 19 until 109 ms. Half of 18 is 9: the SACK of 11, at 203 ms.
@@ -205,16 +206,17 @@ fn fast_rto_resends_by_age_alone_and_doubles_while_nothing_is_delivered() {
     // Sent at 0, lost at 150 ms, there at 201.
     assert_eq!((outcome.end(), outcome.repairs()), (201_000_000, (1, 0)));
     let outcome = script(10, &[10, 11]).stack(detection.clone()).run();
-    // Lost again: the timeout of what was sent after the first expiry is doubled. 150 + 300 + 51 ms.
+    // Lost again: the timeout doubles for segments sent after the first expiry. 150 + 300 + 51 ms.
     assert_eq!((outcome.end(), outcome.repairs()), (501_000_000, (2, 0)));
     let outcome = script(10, &[3, 7]).stack(detection).run();
-    // Neither waits for duplicates: both are lost at 150 ms. PRR lets one go without an ACK (RFC 6937: its slow-start
-    // bound is one more than was delivered), and the other with that one's ACK, 101 ms later.
+    // Neither waits for duplicates: both are lost at 150 ms. PRR allows one without an ACK (RFC 6937: its slow-start bound is one more
+    // than was delivered), and the other with the ACK of the first, 101 ms later.
     assert_eq!((outcome.end(), outcome.repairs()), (302_000_040, (2, 0)));
 }
 
-/// Slow start overflows the queue, and hundreds of segments expire, most of which had arrived. What is sent again in vain comes back as a
-/// duplicate ACK, which must not make room twice: the link carries 1000 segments a second, and nothing is to be sent beside them.
+/// Slow start overflows the queue, and hundreds of segments expire, most of which had arrived. Each spurious retransmission causes a
+/// duplicate ACK, which must not make room a second time. The link carries 1000 segments a second, and the sender must send no more than
+/// that.
 #[test]
 fn fast_rto_without_sack_does_not_flood_a_path_that_it_has_overflowed() {
     let queue = json!({"discipline": "drop-tail", "limit": {"packets": 100}});
@@ -239,8 +241,8 @@ fn a_dead_link_is_tried_at_doubled_intervals() {
 #[test]
 fn limited_transmit_saves_a_small_window_from_the_timer() {
     let small = |limited: bool| script(5, &[1]).stack(json!({"initial_window": 3, "limited_transmit": limited})).run();
-    // The ACKs of 1 and 2 come at 102 and 103 ms; each lets a new segment out, there at 153 and 154 ms. The first one's ACK,
-    // at 203 ms and 80 ns, is the third duplicate: 0 again, there 51 ms later.
+    // The ACKs of 1 and 2 arrive at 102 and 103 ms. Each allows a new segment, which arrives at 153 and 154 ms. The ACK of the first new
+    // segment, at 203 ms and 80 ns, is the third duplicate. It causes the retransmission of 0, which arrives 51 ms later.
     let outcome = small(true);
     assert_eq!((outcome.end(), outcome.repairs()), (254_000_080, (1, 0)));
     assert_eq!(small(false).repairs(), (1, 1));
@@ -275,7 +277,7 @@ fn a_lone_segment_waits_for_the_delayed_ack_timer() {
     let outcome = script(2, &[]).stack(stack).run();
     // 0 arrives at 51 ms and is acknowledged 200 ms later: 1 leaves at 301 ms and 40 ns.
     assert_eq!(outcome.end(), 352_000_040);
-    // Of two, the second brings the ACK at once: 52 + 50 ms.
+    // The second of two segments triggers the ACK at once: 52 + 50 ms.
     let outcome = script(4, &[]).stack(json!({"initial_window": 2, "ack": {"name": "delayed"}})).run();
     assert_eq!(outcome.end(), 102_000_040 + 52_000_000);
 }
@@ -294,7 +296,7 @@ fn the_receive_window_is_carried_once_a_round_trip() {
 fn lost_acks_cost_nothing_while_a_later_one_comes() {
     let outcome = script(10, &[]).acks(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).run();
     assert_eq!((outcome.end(), outcome.repairs()), (60_000_000, (0, 0)));
-    // Without the last, the sender tries again; the application has all the same.
+    // Without the last ACK, the sender retransmits; the application already has all data.
     let outcome = script(10, &[]).acks(&[10]).run();
     assert_eq!((outcome.end(), outcome.repairs()), (60_000_000, (1, 1)));
     assert_eq!(outcome.count("spurious_retransmits"), 1);

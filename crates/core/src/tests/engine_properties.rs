@@ -1,5 +1,5 @@
-//! Runs that must agree with each other, and rules of the engine at its edges. What every run must account for is checked
-//! inside the crate (`packet::properties`), where the counters of links can be seen.
+//! Runs that must agree with each other, and rules of the engine at its edges. The accounting of every run is checked inside the crate
+//! (`packet::properties`), where the counters of links are visible.
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
@@ -69,7 +69,7 @@ fn three_paths() -> Value {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
-    /// What a node is called does not matter: chains of different links cross no ties.
+    /// The names of nodes do not matter: in a chain of different links, no events tie.
     #[test]
     fn relabelled_nodes_carry_the_same(
         links in prop::collection::vec((1u64..20, 1u64..30), 2..5), turn in 1usize..4,
@@ -100,7 +100,7 @@ proptest! {
         prop_assert!((whole / halves - 1.0).abs() < 0.01, "{whole} and {halves}");
     }
 
-    /// Whatever fails and comes back, when and however often: the flow goes on where a path is left.
+    /// With any failures and repairs at any times, the flow continues where a path is left.
     #[test]
     fn failures_and_reroutes_at_any_time(events in prop::collection::vec((0u64..5000, 0u8..3, 0usize..12), 1..20)) {
         let mut spec = three_paths();
@@ -153,7 +153,7 @@ fn a_syn_sprayed_at_random_finds_the_living_path() {
     single["hops"] = json!({"kind": "explicit", "paths": [[4, 3, 0]], "weights": [1.0]});
     single["acks"] = Value::Null;
     spec["routings"].as_array_mut().unwrap().push(single);
-    // Two of three paths are dead, and no routing tells.
+    // Two of three paths have failed, and no routing detects it.
     spec["events"] = json!([{"at": 0, "action": "fail", "links": [0, 4]}]);
     spec["duration"] = json!(300_000 * MS);
     for seed in 1..20 {
@@ -169,12 +169,13 @@ fn the_loss_ratio_of_a_failed_link_is_a_ratio() {
     spec["traffic"][0]["application"] = json!({"kind": "constant", "rate": 8_000_000});
     spec["events"] = json!([{"at": 1000 * MS, "action": "fail", "links": [0]}]);
     let links = run(&spec).link_table();
-    // A packet a millisecond: of 10000, those of the first second less what was on the way get across.
+    // The source sends a packet per millisecond. Of 10000 packets, only those of the first second arrive, without the packets in flight at its
+    // end.
     let ratio = links.numbers("loss_ratio")[0];
     assert!((ratio - 0.9).abs() < 0.01, "{ratio}");
 }
 
-/// Two paths of 10 and 16 ms in turn: what a spurious retransmission costs depends on whether it is recognised.
+/// Two paths of 10 and 16 ms in turn: the cost of a spurious retransmission depends on whether the sender detects it.
 #[test]
 fn an_undo_gives_back_what_reordering_took() {
     let goodput = |spurious: &str| {
@@ -194,8 +195,8 @@ fn an_undo_gives_back_what_reordering_took() {
     assert!(with_dsack.0 > without.0, "{with_dsack:?} and {without:?}");
 }
 
-/// An application writes 12.5 thousand million times a second, mostly what the link cannot take: the run can still be left after as little work
-/// as any other.
+/// An application writes 12.5 thousand million times a second, mostly more than the link can carry. The caller can still interrupt the run
+/// after as little work as any other run.
 #[test]
 fn a_run_can_be_left_however_often_applications_write() {
     for transport in [json!({"tcp": {"stack": 0}}), json!({"udp": {"packet": 1000}})] {
@@ -237,7 +238,7 @@ fn number(table: &crate::packet::output::table::Table, name: &str) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
-    /// Wherever the warm-up ends, in a hole or not: what counts is what the link has brought since then, each segment once.
+    /// The warm-up may end in a hole or not: goodput counts the segments that the link has delivered since then, each once.
     #[test]
     fn goodput_is_what_arrives_for_the_first_time_in_the_measured_time(warm_up_ms in 200u64..2_000, lost in 5u64..200) {
         let simulation = run(&over_one_link(json!([lost, lost + 3]), warm_up_ms));
@@ -249,7 +250,7 @@ proptest! {
     }
 }
 
-/// The initial window of ten, of which the second segment is lost: eight are held when it is sent again.
+/// The second segment of the initial window of ten is lost: eight are held when it is retransmitted.
 #[test]
 fn reassembly_peaks_when_a_hole_fills() {
     let mut spec = over_one_link(json!([3]), 0);
@@ -275,7 +276,7 @@ fn a_failure_is_a_stall() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
-    /// Alone within the initial window, a flow takes its idle time, also if its last segment is short and some links are slower than others.
+    /// A lone flow within the initial window takes its idle time, also if its last segment is short and some links are slower than others.
     #[test]
     fn a_lone_flow_within_the_initial_window_has_no_slowdown(
         links in prop::collection::vec((1u64..10, 1u64..20), 1..6).prop_map(|links| chain(&links)).prop_shuffle(),
@@ -290,7 +291,8 @@ proptest! {
     }
 }
 
-/// Two segments beside each other over paths of two links: the full one takes 2 (5 ms + 1.6 ms), after a handshake of 4 (5 ms + 64 us).
+/// Two segments travel at once over different paths of two links. The full segment takes 2 (5 ms + 1.6 ms), after a handshake of 4 (5 ms + 64
+/// us).
 #[test]
 fn a_segment_is_no_faster_beside_others_than_alone() {
     let mut spec = three_paths();

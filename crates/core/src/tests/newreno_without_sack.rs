@@ -49,7 +49,7 @@ fn rfc5681_section_3_1_duplicates_of_what_is_sent_again_after_a_timeout_neither_
     sender.on_deadline(expiry);
     assert_eq!(send_all(&mut sender, expiry), [0], "RFC 5681 section 3.1: a loss window of one segment");
 
-    // Segment 0 had been the only one lost but the ACKs of the others too: half of what is sent now arrives twice.
+    // Only segment 0 was lost, but the ACKs of the others were lost too. So half of the retransmissions arrive twice.
     let later = expiry + RTT;
     assert_eq!(acknowledge(&mut sender, later, 1), [1, 2]);
     let window = sender.congestion().cwnd();
@@ -58,8 +58,8 @@ fn rfc5681_section_3_1_duplicates_of_what_is_sent_again_after_a_timeout_neither_
     }
     assert_eq!(sender.congestion().cwnd(), window);
 
-    // All below the highest segment sent before the timeout turns out to have arrived: a window of new data goes out, and
-    // the duplicates of what is still in the network let out no more.
+    // All segments below the highest one sent before the timeout have arrived. The sender sends a window of new data.
+    // Duplicate ACKs of the other retransmissions in the network allow no more.
     let new = acknowledge(&mut sender, later + RTT, 20);
     assert_eq!(new.first(), Some(&20));
     for _ in 0..10 {
@@ -89,7 +89,8 @@ fn rfc6582_section_3_2_only_the_first_partial_ack_restarts_the_retransmission_ti
     assert!(sender.deadline().expect("data is outstanding") <= deadline, "the second partial ACK does not");
 }
 
-/// A window of 20 of which segments 0 and 5 are lost, up to the ACK of the first repair: what it lets out, and the sender.
+/// Segments 0 and 5 of a window of 20 are lost, up to the ACK of the first repair. Returns the sender, the time, and the
+/// segments sent for this ACK.
 fn first_partial_ack(congestion: &str) -> (Sender, Time, Vec<u32>) {
     let mut sender = sender_of(congestion);
     send_all(&mut sender, Time::ZERO);
@@ -120,6 +121,6 @@ fn rfc5681_section_3_2_reno_leaves_recovery_at_the_partial_ack_and_begins_anothe
     assert_eq!(sender.counters().recoveries, 1);
     let again = acknowledge(&mut sender, now, 5);
     assert_eq!(again.first(), Some(&5));
-    // RFC 5681 equation 4: half of what is in flight, and that is more than the window.
+    // RFC 5681 equation 4: half of the flight, which exceeds the window.
     assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (2, 10.0));
 }

@@ -80,7 +80,7 @@ impl Clock {
     }
 }
 
-/// A clock that stops while the source is off. An interval may extend over off periods, so the mean rate is
+/// A clock that stops while the source is off. An interval between writes may extend over off periods. So the mean rate is
 /// peak x on / (on + off) even if few writes fit into an on period.
 #[derive(Debug, Clone)]
 struct ParetoOnOff {

@@ -7,12 +7,12 @@ pub struct EmpiricalDistribution {
 }
 
 impl EmpiricalDistribution {
-    /// A distribution through ascending points (value, cumulative probability). Two points of one value make an atom,
-    /// two points of one probability a gap.
+    /// A distribution through ascending points (value, cumulative probability). Two points with one value make an atom, two points
+    /// with one probability a gap.
     ///
     /// # Errors
-    /// A sentence that names the point and what is wrong: values must be positive (the first may be 0 with
-    /// probability 0), neither values nor probabilities may fall, and the last probability must be 1.
+    /// Names the point and the problem. Values must be positive; the first may be 0 with probability 0. Neither values nor
+    /// probabilities may fall, and the last probability must be 1.
     pub fn new(points: &[(f64, f64)]) -> Result<EmpiricalDistribution, String> {
         let &[(first, first_probability), ..] = points else {
             return Err("the distribution has no points".into());

@@ -1,4 +1,4 @@
-//! One flow: a sender that writes what its application gives, and a receiver that reads it.
+//! One flow: a sender that writes its application's data, and a receiver that reads it.
 
 use super::records::{FlowRecord, Progress};
 use super::{StackOptions, Target};
@@ -18,11 +18,11 @@ pub const BLOCK: usize = 1 << 17;
 /// Headers of a datagram: IPv4 and UDP.
 const DATAGRAM_HEADERS: u32 = 28;
 
-/// What a flow sends with.
+/// The socket with which a flow sends.
 pub enum Sender {
     /// Not open yet, or closed.
     None,
-    /// A connection, asked for or there.
+    /// A connection, requested or established.
     Tcp(TcpStream),
     /// A socket for datagrams.
     Udp(UdpSocket),
@@ -35,7 +35,7 @@ pub struct Flow {
     /// Bytes of a write: a full segment's payload, or a datagram's.
     pub unit_bytes: u32,
     pub is_udp: bool,
-    /// Its writes over time; `None` if it writes all at its start.
+    /// The application's writes over time; `None` if it writes everything at its start.
     pub application: Option<Application>,
     pub sender: Sender,
     pub receiver: Option<TcpStream>,
@@ -110,7 +110,7 @@ impl Flow {
         if options.paced { pace(socket) } else { Ok(()) }
     }
 
-    /// The application writes one unit more.
+    /// Writes one more unit for the application.
     pub fn write_unit(&mut self, number: u32, epoll: &Epoll) {
         match &self.sender {
             Sender::Udp(socket) => {
@@ -125,7 +125,7 @@ impl Flow {
         }
     }
 
-    /// The application writes no more.
+    /// Stops the application's writes.
     pub fn stop(&mut self, number: u32, epoll: &Epoll) {
         self.closing = true;
         if self.application.is_none() && self.plan.bytes.is_none() {
@@ -135,7 +135,7 @@ impl Flow {
         self.pump(number, epoll);
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much data as the socket accepts.
     pub fn pump(&mut self, number: u32, epoll: &Epoll) {
         static ZEROS: [u8; BLOCK] = [0; BLOCK];
         let Sender::Tcp(stream) = &mut self.sender else { return };
@@ -158,7 +158,7 @@ impl Flow {
         }
     }
 
-    /// The sender's socket has an event: it takes more, or the connection has ended.
+    /// Processes an event of the sender's socket: it accepts more data, or the connection has ended.
     pub fn on_sender(&mut self, number: u32, epoll: &Epoll) {
         let Sender::Tcp(stream) = &self.sender else { return };
         if let Ok(Some(error)) = stream.take_error() {
@@ -173,10 +173,10 @@ impl Flow {
         self.pump(number, epoll);
     }
 
-    /// The receiver's socket has data, or its end.
+    /// Reads data from the receiver's socket, or its end.
     pub fn on_receiver(&mut self, now: Time, block: &mut [u8]) {
         let Some(stream) = &self.receiver else { return };
-        // Linux discards what a stream's read with this flag reads.
+        // With this flag, Linux discards the data that a read of a stream returns.
         let read =
             |block: &mut [u8]| socket::recv(stream.as_raw_fd(), block, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT);
         let is_at_end = loop {
@@ -194,14 +194,14 @@ impl Flow {
         }
     }
 
-    /// Keeps what the connection has done last, and closes it.
+    /// Stores the connection's last state, and closes it.
     fn close(&mut self) {
         self.refresh();
         self.sender = Sender::None;
         self.is_over = true;
     }
 
-    /// Asks Linux what the connection has done.
+    /// Reads the connection's state from Linux.
     pub fn refresh(&mut self) {
         if let Sender::Tcp(stream) = &self.sender
             && let Ok(info) = tcp_info(stream)

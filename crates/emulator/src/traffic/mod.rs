@@ -27,7 +27,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// What Linux is asked for on the sockets of a stack.
+/// The socket options of a stack.
 #[derive(Debug, Clone)]
 pub struct StackOptions {
     /// Name of a congestion control that Linux has.
@@ -36,11 +36,11 @@ pub struct StackOptions {
     pub maximum_segment: u32,
     /// Payload of a full segment.
     pub payload: u32,
-    /// Whether to pace whatever the control asks for.
+    /// Whether to pace regardless of the congestion control.
     pub paced: bool,
 }
 
-/// Whose event it is.
+/// The owner of an event.
 enum Target {
     Sender(u32),
     Receiver(u32),
@@ -91,7 +91,7 @@ pub struct Traffic {
     stacks: Vec<StackOptions>,
     namespaces: HashMap<NodeId, OwnedFd>,
     flows: Vec<Flow>,
-    /// By the addresses and ports of both ends.
+    /// Flows by the addresses and ports of both ends.
     by_ends: HashMap<Ends, u32>,
     listeners: Vec<TcpListener>,
     datagrams: Vec<UdpSocket>,
@@ -104,7 +104,7 @@ impl Traffic {
     /// program stay idle.
     ///
     /// # Errors
-    /// What Linux refuses.
+    /// The error of Linux.
     pub fn new(
         spec: RunSpec,
         planned: Vec<(FlowPlan, Endpoints)>,
@@ -166,7 +166,7 @@ impl Traffic {
         &self.spec.nodes[node as usize]
     }
 
-    /// The calling thread moves into the namespace of a host.
+    /// Moves the calling thread into the namespace of a host.
     fn enter(&self, node: NodeId) -> Result<(), Errno> {
         setns(self.namespaces.get(&node).ok_or(Errno::ENOENT)?, CloneFlags::CLONE_NEWNET)
     }
@@ -202,7 +202,7 @@ impl Traffic {
 
 /// A run of the flows.
 impl Traffic {
-    /// Runs until this time, or until `stop`. What every flow has done.
+    /// Runs until this time, or until `stop`. Returns the record of every flow.
     pub fn run(mut self, clock: &Clock, end: Time, stop: &AtomicBool, samples: &Sender<FlowSample>) -> Vec<FlowRecord> {
         let mut block = vec![0; BLOCK];
         let mut events = vec![EpollEvent::empty(); 256];
@@ -289,7 +289,7 @@ impl Traffic {
             }
             flow.refresh();
             let (now, before) = (flow.record.total, flow.sampled);
-            // Nobody takes it if the run is being stopped.
+            // The receiver is gone if the run is being stopped.
             let _ = samples.send(FlowSample {
                 time,
                 flow: number,

@@ -1,9 +1,9 @@
-//! What a flow of Linux has done.
+//! Records of the flows that Linux sends.
 
 use crate::socket_options::TcpInfo;
 use anabranch_core::units::Time;
 
-/// What a flow has done until now.
+/// Counters of a flow until now.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
     /// Payload that the receiving application has read.
@@ -17,13 +17,13 @@ pub struct Progress {
 /// A flow at the end of the run.
 #[derive(Debug, Clone, Default)]
 pub struct FlowRecord {
-    /// What it has done in all.
+    /// Counters of the whole flow.
     pub total: Progress,
-    /// What it had done when the warm-up ended.
+    /// Counters at the end of the warm-up.
     pub warm: Progress,
     /// When its last byte was read; `None` if it was not.
     pub end: Option<Time>,
-    /// Whether its connection was ever asked for.
+    /// Whether its connection was ever requested.
     pub has_started: bool,
     /// Why Linux ended the connection, if it did.
     pub failure: Option<String>,
@@ -36,12 +36,12 @@ pub struct FlowSample {
     pub time: Time,
     /// Which flow.
     pub flow: u32,
-    /// Its connection.
+    /// Linux's report about the connection.
     pub info: TcpInfo,
     /// Payload read since the last sample.
     pub delivered: u64,
     /// Segments sent again since the last sample.
     pub retransmits: u64,
-    /// Whether it is a flow of datagrams, which has no connection.
+    /// Whether the flow is UDP, which has no connection.
     pub is_udp: bool,
 }

@@ -86,7 +86,7 @@ def _is_there(sysctl: str) -> bool:
 
 
 def needed(sysctls: Mapping[str, str], is_there: Callable[[str], bool] = _is_there) -> dict[str, str]:
-    """The sysctls to set. Left out are those that this Linux lacks, if it obeys the value anyway.
+    """The sysctls to set. A sysctl that this Linux lacks is left out if this Linux behaves as its value demands.
 
     Raises:
         StackError: this Linux lacks one, and has another value.

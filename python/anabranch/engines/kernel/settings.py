@@ -1,4 +1,4 @@
-"""What Linux is asked for so that it behaves as a stack says: sysctls, routes, socket options. What Linux cannot do is refused by name."""
+"""The settings that make Linux behave as a stack says: sysctls, routes, socket options. An error names each part that Linux cannot do."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ _PRESET: Mapping[str, Mapping[str, Any]] = {
     "detection": {"rtt_by_sequence": True},
     "ack": {"compression": 11 * PICOSECONDS_PER_MILLISECOND // 10},
 }
-"""Those that the presets of Linux set to what it has anyway."""
+"""Parameters that the presets of Linux set, with the values that Linux has anyway."""
 _DEFAULT_HZ = 250
-"""Of a stack, whatever this Linux has."""
+"""HZ of a stack that does not set it, even if this Linux has another one."""
 _SEGMENT = range(88, 32_768)
 """Bytes that Linux takes for TCP_MAXSEG (``TCP_MIN_MSS``, ``MAX_TCP_WINDOW``)."""
 _NEVER = 1_000_000
-"""So many duplicate ACKs never come."""
+"""A DupThresh that no flow reaches."""
 _MAX_REORDERING = 300
 """Linux's default of tcp_max_reordering, which bounds tcp_reordering."""
 
 
 class StackError(ValueError):
-    """What Linux cannot do of a stack."""
+    """A part of a stack that Linux cannot do."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class LinuxStack:
     """A stack in Linux's terms."""
 
     name: str
-    """In the scenario."""
+    """Name in the scenario."""
     congestion: str
-    """Of Linux's congestion control."""
+    """Name of Linux's congestion control."""
     maximum_segment: int
     """TCP_MAXSEG: bytes of a segment with its options."""
     payload: int
     """Bytes of a full segment's payload."""
     paced: bool
     sysctls: Mapping[str, str]
-    """Of both hosts of a flow."""
+    """Sysctls of both hosts of a flow."""
     route: Mapping[str, str]
     """Metrics of both hosts' routes, for ``ip route``."""
 
@@ -68,7 +68,7 @@ class LinuxStack:
         return self.maximum_segment + _HEADERS
 
     def record(self) -> dict[str, Any]:
-        """What the manifest says of it."""
+        """The manifest's entry for this stack."""
         options = {"TCP_CONGESTION": self.congestion, "TCP_MAXSEG": self.maximum_segment}
         if self.paced:
             options["SO_MAX_PACING_RATE"] = 2**64 - 2

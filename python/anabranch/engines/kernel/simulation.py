@@ -86,7 +86,7 @@ class KernelSimulation:
         return False
 
     def _end(self) -> None:
-        """End the run, and what it needs of Linux."""
+        """End the run and its processes and namespaces in Linux."""
         try:
             if self._reports is None:
                 self._reports = self._iperf3.end(self._run.now_s)
@@ -157,7 +157,7 @@ class KernelSimulation:
             raise NetworkError(f"flow {flow} ({' -> '.join(ends)}): Linux ended it: {reason}")
 
     def facts(self) -> Mapping[str, Any]:
-        """What the manifest says of the run besides: Linux's release and settings, scheduling, lateness."""
+        """Facts about the run for the manifest: Linux's release and settings, scheduling, lateness."""
         return self._facts
 
     def states(self) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ class KernelSimulation:
         return self._run.take_link_series() or _empty("series_links")
 
     def take_link_state(self) -> Columns:
-        """What routings that measure links have learnt of them since the last call."""
+        """The measurements of links since the last call, of routings that measure links."""
         return self._run.take_link_state() or _empty("link_state")
 
     def routes(self) -> Mapping[str, Any]:
@@ -231,12 +231,12 @@ def _replace_programs(run: Mapping[str, Any]) -> None:
 
 
 def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool]:
-    """What the Rust core needs of a stack; anything for one that no traffic uses."""
+    """The values of a stack that the Rust core needs; placeholders for a stack that no traffic uses."""
     return ("", 0, 0, False) if stack is None else (stack.congestion, stack.maximum_segment, stack.payload, stack.paced)
 
 
 def _schedule(threads: Sequence[int]) -> str:
-    """Put these threads before all others, if this user may; how they are scheduled."""
+    """Schedule these threads before all others, if this user may. Returns how they are scheduled."""
     try:
         for thread in threads:
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))

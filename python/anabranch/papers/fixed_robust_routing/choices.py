@@ -1,6 +1,6 @@
 """Routings of section 6: ALL, the two heuristics, other ties, other optima of the same linear program, and plans.
 
-A choice is JSON: its worst-case load, how many pairs keep to a single path, and its splits as a scenario's ``[routing]`` takes them.
+A choice is JSON. It has the worst-case load, the number of pairs on a single path, and the splits in the form of a scenario's ``[routing]``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,10 +26,10 @@ CANDIDATES = 2
 PLAN_CANDIDATES = 4
 TOPOLOGIES = ("nsfnet", "nsfnet-1050")
 HEURISTICS: Mapping[str, tuple[By, Ties]] = {"hop": ("hop-count", "first-found"), "delay": ("delay", "links")}
-"""What is short, and which of equally short paths comes first unless something else is said."""
+"""The length that each heuristic sorts paths by, and its default rule for ties."""
 TITLES = {"hop": "HYBRID-HOP", "delay": "HYBRID-DELAY"}
 OTHER_TIES: tuple[Ties, ...] = ("links", "delay")
-"""Of equally few hops."""
+"""Other rules for ties of hop count."""
 OPTIMA = ("interior", "vertex", "fewest")
 X = tuple(int(percent) for percent in PERCENTAGES)
 _SLACK = 1e-6
@@ -38,14 +38,14 @@ Choice = dict[str, Any]
 
 
 def problem(topology: str, heuristic: str, ties: Ties | None = None) -> robust.Problem:
-    """The two candidates of each pair, before pairs are chosen that keep to one."""
+    """The program with two candidates for each pair, before the choice of single-path pairs."""
     network, model = _network(topology)
     by, own = HEURISTICS[heuristic]
     return robust.Problem(network, model, robust.shortest(network, CANDIDATES, by, ties or own))
 
 
 def of_the_paper(topology: str) -> dict[str, Choice]:
-    """ALL, HYBRID-HOP and HYBRID-DELAY, as the solver has them."""
+    """ALL, HYBRID-HOP and HYBRID-DELAY, with the splits that ``robust.solve`` returns."""
     network, model = _network(topology)
     chosen = {"all": _choice(robust.solve(robust.Problem.over_all_paths(network, model)).splits, model)}
     for heuristic in HEURISTICS:
@@ -72,7 +72,7 @@ def of_other_ties(topology: str) -> dict[str, Choice]:
 
 
 def of_random_ties(topology: str, draws: int) -> dict[str, Choice]:
-    """Both heuristics with equally short paths in random order."""
+    """HYBRID-HOP and HYBRID-DELAY with equally short paths in random order."""
     network, model = _network(topology)
     chosen = {}
     for heuristic, (by, _) in HEURISTICS.items():
@@ -98,10 +98,10 @@ def load_ranges(topology: str, draws: int) -> dict[str, list[float]]:
 
 
 def of_other_optima(topology: str, percentages: Iterable[int]) -> dict[str, Choice]:
-    """Splits of the same, least worst-case load that other solvers of the same program return.
+    """Other optima: splits with the same, least worst-case load, as other solvers of the program return them.
 
-    ``interior`` is the middle of all optima (interior point), ``vertex`` a corner (simplex), ``fewest`` one that splits as
-    few pairs as linear programs find (:mod:`anabranch.plan.sparse`).
+    ``interior`` is the middle of all optima (interior point), ``vertex`` a corner (simplex). ``fewest`` has the fewest split pairs
+    that linear programs find (:mod:`anabranch.plan.sparse`).
     """
     chosen: dict[str, Choice] = {}
     for heuristic in HEURISTICS:
@@ -112,17 +112,17 @@ def of_other_optima(topology: str, percentages: Iterable[int]) -> dict[str, Choi
 
 
 def of_other_optima_over_all_paths(topology: str) -> dict[str, Choice]:
-    """The same of ALL, over the paths that pricing finds necessary."""
+    """Other optima of ALL, over the paths that pricing finds necessary."""
     network, model = _network(topology)
     priced = robust.solve(robust.Problem.over_all_paths(network, model), "compact").splits.candidates
     return _optima("all", robust.Problem(network, model, priced))
 
 
 def plans(topology: str, loads: Iterable[float], moves_per_pair: int) -> dict[str, Choice]:
-    """What ``anabranch plan`` finds within loads; 0 stands for the least that is possible.
+    """The plans of ``anabranch plan`` within these loads; 0 stands for the least possible load.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; a plan that was searched for a part of the time is none of the study's.
+        KeyboardInterrupt: Ctrl-C; the study does not use a plan from an unfinished search.
     """
     network, model = _network(topology)
     candidates = robust.shortest(network, PLAN_CANDIDATES, ties="delay")
@@ -137,7 +137,7 @@ def plans(topology: str, loads: Iterable[float], moves_per_pair: int) -> dict[st
 
 
 def longest_delays(topology: str) -> dict[str, float]:
-    """Of both candidates with the fewest hops, the longer delay of pairs 1-2 to 1-6 in ms (figure 9)."""
+    """Delay of the longer of the two candidates with the fewest hops, for pairs 1-2 to 1-6, ms (figure 9)."""
     candidates = problem(topology, "hop").candidates
     network = candidates.network
     longest = np.maximum.reduceat(candidates.delays, candidates.first[:-1])
@@ -169,7 +169,7 @@ def _optima(name: str, whole: robust.Problem) -> dict[str, Choice]:
 
 
 def _optimum(whole: robust.Problem, method: Method) -> robust.Splits:
-    """The paper's single program (equations 9 to 14), as this method of HiGHS solves it."""
+    """The optimum of the paper's single program (equations 9 to 14) that this method of HiGHS returns."""
     program = Program()
     routing = Routing.new(program, whole.candidates, whole.scale)
     Blocks(routing, whole.model, np.arange(whole.network.links))

@@ -1,4 +1,4 @@
-"""Section 6: loads of robust routings of NSFNET, and what TCP gets over them (figures 12 to 15); and plans on the same axes."""
+"""Section 6: loads and TCP throughput of robust routings of NSFNET (figures 12 to 15), and of plans on the same axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NSFNET = TOPOLOGIES[0]
 OTHER_STACKS = ("limited-transmit", "sack", "delayed-acks")
 SHORT_QUEUE = "100 packets"
 HOST_ACCESSES = ("50Mbps", "10.4Mbps")
-"""Section 4's, and one that keeps segments of 1,040 bytes 0.8 ms apart."""
+"""Access rates of hosts: that of section 4, and one that keeps segments of 1,040 bytes 0.8 ms apart."""
 HOST_DELAY = "0.2ms"
 _LOAD_DRAWS = {False: 50, True: 10}
 _DRAWS = {False: 8, True: 0}
@@ -33,12 +33,12 @@ _COMPARED: Mapping[bool, tuple[str, ...]] = {
     False: ("all", "hop-0", "hop-20", "hop-40", "delay-0", "delay-20"),
     True: ("all", "hop-0", "delay-0"),
 }
-"""Routings that other transports, queues and hosts are tried on."""
+"""Routings that are also simulated with other transports, queues and hosts, in the full and the quick version."""
 _QUICK = {"run.duration": "6s", "run.warm_up": "1s"}
 
 
 def compared(lab: Lab) -> tuple[str, ...]:
-    """The routings that other readings are tried on."""
+    """The routings that are also simulated with other readings."""
     return _COMPARED[lab.quick]
 
 
@@ -71,7 +71,7 @@ def _ranges(lab: Lab, topology: str) -> dict[str, list[float]]:
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """A connection for each pair, over all of these routings."""
+    """The experiments of section 6: one connection for each pair, over every routing."""
     known = all_choices(lab)
     text = (lab.folder / "scenarios" / "nsfnet.toml").read_text(encoding="utf-8")
     paper = choices.paper_names()
@@ -117,7 +117,7 @@ def _experiment(
 def _hosts(
     lab: Lab, known: Mapping[str, Choice], names: Sequence[str], text: str, settings: Mapping[str, str]
 ) -> Experiment:
-    """Each connection with hosts of its own, as in section 4."""
+    """An experiment in which each connection has its own hosts, as in section 4."""
     longer = {f"{name}-hosts": [_with_hosts(record) for record in known[name]["splits"]] for name in names}
     files = written.splits(lab, NSFNET, longer)
     records = longer[f"{names[0]}-hosts"]
@@ -162,23 +162,23 @@ class Found:
         return float(self.choices[topology][name]["load"])
 
     def single(self, name: str, topology: str = NSFNET) -> int:
-        """How many pairs keep to one path."""
+        """The number of pairs on a single path."""
         return int(self.choices[topology][name]["single_pairs"])
 
     def rate(self, name: str, topology: str = NSFNET, reading: str = "") -> tuple[float, float | None]:
-        """The mean over connections and seeds in Mbit/s, and its half width over seeds."""
+        """Mean throughput over connections and seeds, Mbit/s, and its half width over seeds."""
         return over_seeds(self.throughput.filter(topology=topology, name=name, reading=reading)["mean"].to_list())
 
     def measured(self, name: str, topology: str = NSFNET, reading: str = "") -> bool:
-        """Whether a routing was run."""
+        """Whether a routing was simulated."""
         return not self.throughput.filter(topology=topology, name=name, reading=reading).is_empty()
 
     def with_other_ties(self, name: str, topology: str = NSFNET) -> list[str]:
-        """The same routing with other choices among equally short paths."""
+        """The names of the same routing with other choices among equally short paths."""
         return [other for other in self.choices[topology] if other.startswith((f"{name}-ties-", f"{name}-draw-"))]
 
     def load_range(self, name: str, topology: str = NSFNET) -> tuple[float, float]:
-        """The least and the greatest worst-case load over ties, whether run or not."""
+        """The least and the greatest worst-case load over ties, also of routings that were not simulated."""
         known = [self.load(one, topology) for one in (name, *self.with_other_ties(name, topology))]
         loads = [*known, *self.ranges[topology][name]]
         return min(loads), max(loads)
@@ -189,13 +189,13 @@ class Found:
 
     @property
     def plans(self) -> list[str]:
-        """By falling load."""
+        """The names of the plans, by falling load."""
         names = [name for name in self.choices[NSFNET] if name.startswith("plan-")]
         return sorted(names, key=lambda name: -self.load(name))
 
 
 def found(lab: Lab, results: Mapping[str, Result]) -> Found:
-    """The tables of section 6."""
+    """Read the results of section 6."""
     known = all_choices(lab)
     parts = []
     for name, result in results.items():

@@ -13,13 +13,13 @@ from anabranch.papers.study import Claim, Verdict
 from anabranch.report.chart import with_interval
 
 FULL_RATE = 10.0
-"""Mbit/s: what a connection's application writes."""
+"""Rate at which a connection's application writes, Mbit/s."""
 ROUNDED = 0.005
 """The paper prints loads with two decimals."""
 CLOSE = 0.05
-"""Throughputs that differ by less than this share are alike."""
+"""Throughputs that differ by at most this share count as alike."""
 SAME_RATE = 0.05
-"""Mbit/s: throughputs that differ by less are equal."""
+"""Throughputs that differ by at most this count as equal, Mbit/s."""
 
 
 def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
@@ -103,8 +103,8 @@ def _loads(found: Found, published: Mapping[str, Published], heuristic: str, nam
         + (f"X = {', '.join(map(str, inside))}." if inside else "none."),
         ""
         if verdict == "holds"
-        else "The programs are solved to a proven gap, so the rest is the paper's links, lengths and ties, which it does not print: "
-        "on these links the other published values are beyond every tie-break.",
+        else "The programs are solved to a proven gap. So the difference comes from the paper's links, lengths and ties, which it "
+        "does not print. On these links no tie-break gives the other published values.",
     )
 
 
@@ -129,7 +129,7 @@ def _load_order(found: Found) -> Claim:
             )
             for topology in TOPOLOGIES
         )
-        + (". So for all ties." if ties else ". The ranges over ties touch."),
+        + (". This holds for all ties." if ties else ". The ranges over ties touch."),
     )
 
 
@@ -151,7 +151,7 @@ def _below_one(found: Found, published: Mapping[str, Published]) -> Claim:
         f"{_or_none(ours['delay'])} (its load at X = 0 is {found.load('delay-0'):.2f}).",
         ""
         if same
-        else "HYBRID-HOP leaves more room than HYBRID-DELAY, as the paper says; where 1 is crossed depends on its links.",
+        else "HYBRID-HOP has lower loads than HYBRID-DELAY, as the paper says. The X at which the load exceeds 1 depends on the paper's links.",
     )
 
 
@@ -191,7 +191,9 @@ def _throughputs(found: Found, published: Mapping[str, Published], heuristic: st
         "holds" if len(close) == len(X) else "holds partly" if close else "does not hold",
         f"Ours differ by {', '.join(f'{share:+.1%}' for share in off.values())}; at most {CLOSE:.0%} at X = "
         f"{', '.join(map(str, close)) or 'none'}.",
-        "" if len(close) == len(X) else "Values between the ends hang on which optimum the solver returns (below).",
+        ""
+        if len(close) == len(X)
+        else "Values between the ends depend on the optimum that the solver returns (below).",
     )
 
 
@@ -217,13 +219,13 @@ def _throughput_order(found: Found) -> Claim:
         f"With other optima of the same loads: {optima}.",
         ""
         if verdict == "holds"
-        else "Nor is it so in the paper's own numbers: 9.03 against 9.28 at X = 60, 9.84 against 10.0 at X = 80, equal at X = 100. "
-        "Where hop counts leave no pair split, nothing is left to gain.",
+        else "The paper's own numbers contradict it too: 9.03 against 9.28 at X = 60, 9.84 against 10.0 at X = 80, equal at X = 100. "
+        "Where hop counts leave no pair split, no gain is possible.",
     )
 
 
 def _higher_with(found: Found, optimum: str) -> str:
-    """At which X HYBRID-DELAY has more throughput than HYBRID-HOP, where both were run with this optimum."""
+    """The X at which HYBRID-DELAY has more throughput than HYBRID-HOP, of the X at which both were simulated with this optimum."""
     higher, run = [], []
     for percent in X:
         delay, hop = (f"{heuristic}-{percent}-{optimum}" for heuristic in ("delay", "hop"))
@@ -288,8 +290,8 @@ def _fractions(found: Found) -> Claim:
         + ".",
         ""
         if unique
-        else "The load of the worst link leaves the fractions of most pairs free. Throughput hangs on which optimum a solver "
-        "returns more than on anything else that the paper varies; it names NUOPT, not its method.",
+        else "The load of the worst link leaves the fractions of most pairs free. The optimum that a solver returns changes "
+        "throughput more than anything that the paper varies. The paper names NUOPT, but not its method.",
     )
 
 
@@ -313,7 +315,7 @@ def _trade_off(found: Found) -> Claim:
         "Sections 5 and 6",
         "The selection optimises the trade-off between worst-case load and throughput.",
         "holds" if not beaten else "holds partly" if len(beaten) < total / 2 else "does not hold",
-        f"`anabranch plan` has as much throughput at less load, or more at no more load, than {len(beaten)} of the {total} HYBRID "
+        f"`anabranch plan` has as much throughput at less load, or more throughput at no more load, than {len(beaten)} of the {total} HYBRID "
         f"routings. Load: measured Mbit/s (pairs on single paths): {'; '.join(shown)}.",
         "" if not beaten else "The heuristics fix which path a single-path pair gets; a plan chooses it.",
     )

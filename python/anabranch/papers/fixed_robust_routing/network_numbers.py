@@ -1,4 +1,4 @@
-"""Section 6's numbers and tables, with what other readings make of them."""
+"""Section 6's numbers and tables, with those of other readings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.papers.study import Lab, Number, Table
 from anabranch.report.chart import with_interval
 
 EARLIER = {"plan-0.7": 168, "plan-0.6": 123, "plan-0.52": 74}
-"""Pairs on single paths that an earlier local search of ours found, which counted nothing else."""
+"""Number of single-path pairs by an earlier local search of ours, which maximised only this number."""
 
 
 def numbers(found: Found) -> list[Number]:
@@ -122,7 +122,7 @@ def _load_table(lab: Lab, found: Found) -> Table:
     return Table(
         "loads",
         "Figures 12 and 13, other readings",
-        "Worst-case loads by links and by which of equally short paths comes first. Ranges are over random ties; at X = 100 their upper end is exact.",
+        "Worst-case loads by links and by the order of equally short paths. Ranges are over random ties. At X = 100 their upper end is exact.",
         ["links", "heuristic", "ties", *(f"X = {percent}" for percent in X)],
         rows,
     )

@@ -36,8 +36,9 @@ def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
         Picture(
             "optima",
             "Figures 14 and 15, other optima",
-            "Throughput over splits of the same candidates and the same, least load, as an interior point, a simplex and a search for "
-            "few splits return them, and as `anabranch robust` does: the paper's figures show one such choice. Crosses are the published values.",
+            "Throughput over other optima: splits of the same candidates with the same, least load. They come from an interior "
+            "point, a simplex, a search for few splits, and `anabranch robust`. The paper's figures show one such choice. Crosses "
+            "are the published values.",
             charts.side_by_side(
                 [(TITLES[heuristic], _optima(found, published, heuristic)) for heuristic in HEURISTICS]
             ),
@@ -47,7 +48,7 @@ def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
         Picture(
             "plan-throughput",
             "Beyond: throughput within a load",
-            "Mean TCP throughput, measured, against the worst-case load: a plan chooses the paths of single-path pairs, which the heuristics fix. "
+            "Measured mean TCP throughput against the worst-case load. A plan chooses the paths of single-path pairs; the heuristics fix them. "
             "Crosses are the paper's values on its own links.",
             _against_load(found, published, "throughput"),
         )
@@ -56,7 +57,7 @@ def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
         Picture(
             "plan-single-pairs",
             "Beyond: pairs on single paths within a load",
-            "How many of 182 pairs keep to a single path. Crosses: X, the share that the heuristic keeps so at least.",
+            "Share of the 182 pairs on a single path. Crosses: X, the least share that the heuristic keeps on a single path.",
             _against_load(found, published, "single"),
         )
     )

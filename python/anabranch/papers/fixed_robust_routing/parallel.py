@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 FOUR = ("SLLL", "SSLL", "SSSL", "SSSM")
 TEN = ("SLLLLLLLLL", "SSSSSLLLLL", "SSSSSSSSSL")
 COUNTED = ("SLLL", "SSLL", "SSSL")
-"""Mixes of which the paper gives numbers."""
+"""Mixes for which the paper gives numbers."""
 D = 1.3
-"""The difference in delay that it gives them for, ms."""
+"""Difference in delay at which the paper gives these numbers, ms."""
 FULL_D = (
     0.0,
     0.2,
@@ -52,18 +52,18 @@ QUICK_D = (0.0, 0.4, 0.8, 1.2, 1.3, 1.6, 2.0, 2.4, 2.5)
 SHORT_MS = 2.0
 SEGMENTS_PER_SECOND = 2500.0
 RUN_S = 10.0
-"""That the counts of fast recoveries imply."""
+"""Length of a run that the paper's counts of fast recoveries imply, s."""
 PLATEAU = 0.85
-"""The least share of the throughput without difference that counts as almost all, before the knee."""
+"""Least share of the throughput at d = 0 that counts as almost all, before the knee."""
 MUCH = 0.25
-"""A share of throughput that must be lost in all before it matters where it is lost most steeply."""
+"""Least total loss of throughput, as a share, for which the position of the steepest fall counts."""
 STEP = 2.0
-"""By what factor throughput must fall more across a step than between two."""
+"""Least ratio of the fall of throughput across a step to the fall between two steps."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the paper's network is read."""
+    """A reading of the paper's network."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ ACCESSES = ("50Mbps", "20Mbps")
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """All mixes in both readings; those with published numbers in others as well."""
+    """The experiments: all mixes in both readings, and the mixes with published numbers in others as well."""
     listed = []
     for reading in READINGS:
         for mix in (*FOUR, *TEN):
@@ -112,7 +112,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def delays(mix: str, differences: tuple[float, ...]) -> str:
-    """The delays of the paths as a setting: those that depend on the difference are a list, one for each."""
+    """The delays of the paths as a setting. A delay that depends on the difference is a list, with a value for each difference."""
     share = {"S": 0.0, "M": 0.5, "L": 1.0}
     parts = []
     for kind in mix:
@@ -122,7 +122,10 @@ def delays(mix: str, differences: tuple[float, ...]) -> str:
 
 
 def probability(mix: str, d_ms: float, *, poisson: bool) -> float:
-    """That a packet is overtaken by three: by the paper's count (the next three on short paths), or of segments at random times."""
+    """Probability that three packets overtake a packet.
+
+    ``poisson``: segments leave at random times. Otherwise it is the paper's count: the next three are on short paths.
+    """
     short = mix.count("S") / len(mix)
     if not poisson:
         return (1 - short) * short**3
@@ -140,33 +143,33 @@ class Found:
     """``source``, ``access``, ``stack``, ``mix``, ``seed``, ``total``, ``recoveries``: at d = 1.3 ms."""
 
     def mean(self, reading: str, mix: str, d: float, value: str = "total") -> tuple[float, float | None]:
-        """Over seeds, with its half width."""
+        """Mean of a value over seeds, with its half width."""
         rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6)
         return over_seeds(rows[value].to_list())
 
     def curve(self, reading: str, mix: str) -> list[tuple[float, float]]:
-        """The means over d."""
+        """The differences d, each with the mean throughput at d."""
         rows = summary(self.totals.filter(reading=reading, mix=mix).sort("d", "seed"), ["d"], "total")
         return list(rows.select("d", "mean").iter_rows())
 
     def knee(self, reading: str, mix: str) -> float:
-        """The difference in ms from which on throughput falls most steeply."""
+        """The difference at which the steepest fall of throughput begins, ms."""
         curve = self.curve(reading, mix)
         steps = pairwise(curve)
         return max(((one[1] - other[1]) / (other[0] - one[0]), one[0]) for one, other in steps)[1]
 
     def falls(self, reading: str, mix: str) -> bool:
-        """Whether so much is lost over all differences that one can say where."""
+        """Whether enough throughput is lost in total to say where it falls (``MUCH``)."""
         means = [mean for _, mean in self.curve(reading, mix)]
         return min(means) < (1 - MUCH) * means[0]
 
     def kept(self, reading: str, mix: str, d: float) -> float:
-        """The throughput as a share of that without difference."""
+        """Throughput at d as a share of the throughput at d = 0."""
         return self.mean(reading, mix, d)[0] / self.curve(reading, mix)[0][1]
 
 
 def found(results: Mapping[str, Result]) -> Found:
-    """The tables of section 4."""
+    """Read the results of section 4."""
     totals, others = [], []
     for reading in READINGS:
         for mix in (*FOUR, *TEN):

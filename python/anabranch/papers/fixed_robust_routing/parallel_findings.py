@@ -1,4 +1,4 @@
-"""What section 4's experiments say: claims, numbers, pictures."""
+"""Findings of section 4: claims, numbers, pictures, tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from anabranch.papers.study import Claim, Number, Picture, Table, Verdict
 from anabranch.report.chart import with_interval
 
 _INSIDE_A_STEP, _BEYOND = 1.6, 2.0
-"""ms: still two steps of 0.4 ms after the knee, and after the next one."""
+"""Differences at the end of the first and of the second step of 0.4 ms after the knee, ms."""
 
 
 def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
@@ -52,12 +52,13 @@ def _knee(found: Found, published: Mapping[str, Published]) -> Claim:
         "Total throughput is almost 100 Mbit/s as long as d is at most 1.2 ms (SSSM: 2.4 ms), three times the mean time between "
         "segments, and falls from there.",
         verdict,
-        "Where it falls most steeply (and what is left of it at the published knee): "
+        "Difference d at the steepest fall (and the share of throughput that is left at the published knee): "
         f"as written {shown['written']}; with segments spaced {shown['spaced']}.",
         ""
         if right["written"]
-        else "The mean time between segments protects nothing: at random times, and after a recovery, they leave the access link "
-        "0.17 ms apart, and three of those overtake sooner. The published knee is that of an access link that keeps them 0.4 ms apart.",
+        else "The mean time between segments does not matter: at random times, and after a recovery, they leave the access link 0.17 "
+        "ms apart. Then three of them overtake at a smaller d. The published knee needs an access link that keeps segments 0.4 "
+        "ms apart.",
     )
 
 
@@ -107,9 +108,7 @@ def _ten(found: Found) -> Claim:
         "Over ten paths, too, the fewer of them are short, the higher is the throughput.",
         verdict,
         _shown(found, TEN),
-        ""
-        if verdict == "holds"
-        else "With one long path in ten few packets are left that can be overtaken, so that the order turns.",
+        "" if verdict == "holds" else "With one long path in ten, few packets can be overtaken. So the order turns.",
     )
 
 
@@ -142,13 +141,13 @@ def _shown(found: Found, mixes: Sequence[str]) -> str:
 
 
 def _turned(found: Found, reading: str, mixes: Sequence[str]) -> list[float]:
-    """The differences from 1.3 ms on at which throughput does not fall from mix to mix."""
+    """The differences from 1.3 ms on at which some mix has more throughput than the mix before it."""
     curves = [dict(found.curve(reading, mix)) for mix in mixes]
     return [d for d in curves[0] if d >= D and not _falling([curve[d] for curve in curves])]
 
 
 def _ordered(found: Found, mixes: Sequence[str]) -> Verdict:
-    """Whether the first mix has the most throughput and so on: at 1.3 ms, and at every greater difference, in both readings."""
+    """The verdict on the order of mixes by throughput: it holds if every reading has it from 1.3 ms on, partly if at 1.3 ms only."""
     turned = [d for reading in READINGS for d in _turned(found, reading.name, mixes)]
     return "holds" if not turned else "holds partly" if D not in turned else "does not hold"
 
@@ -201,10 +200,11 @@ def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
         Picture(
             "figure-4",
             "Figure 4",
-            "Total throughput over four paths against the difference in delay; crosses are the published values. As written it falls early and smoothly; where the access link spaces segments, the knees and the steps of the paper appear.",
+            "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
+            "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
             four,
         ),
-        Picture("figure-7", "Figure 7", "The same over ten paths.", ten),
+        Picture("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", ten),
     ]
 
 
@@ -227,7 +227,7 @@ def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> o
 
 
 def tables(found: Found, published: Mapping[str, Published]) -> list[Table]:
-    """How other readings change the numbers at d = 1.3 ms."""
+    """A table of the numbers at d = 1.3 ms in other readings."""
     rows = []
     for source in ("Poisson", "constant"):
         for access in ACCESSES:

@@ -1,4 +1,4 @@
-"""Scenarios that a study makes: written where its results are, so that a user can run them by hand."""
+"""Writes the scenarios that a study makes beside its results, so that a user can run them by hand."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ FOLDER = "scenarios"
 
 
 def scenario(lab: Lab, name: str, text: str, settings: Mapping[str, str]) -> Scenario:
-    """The scenario with these settings, and the number of seeds that the user asks for."""
+    """Write and return the scenario with these settings, and with the user's number of seeds."""
     seeds = {} if lab.seeds is None else {"run.seeds": str(lab.seeds)}
     folder = lab.directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def scenario(lab: Lab, name: str, text: str, settings: Mapping[str, str]) -> Sce
 
 
 def splits(lab: Lab, topology: str, chosen: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Write the splits of routings, each to a file beside the scenarios; the names of the files."""
+    """Write the splits of each routing to a file beside the scenarios. Returns the names of the files."""
     folder = lab.directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     names = []
@@ -35,5 +35,5 @@ def splits(lab: Lab, topology: str, chosen: Mapping[str, Sequence[Mapping[str, A
 
 
 def listed(values: Sequence[str]) -> str:
-    """A list as a setting has it."""
+    """The list as the text of a setting."""
     return json.dumps(list(values))

@@ -1,4 +1,4 @@
-"""Kikolo (Kiryowa, Granelli and Kliazovich): figures 2 and 4 to 9 of its paper, and what other readings of it change."""
+"""Kikolo (Kiryowa, Granelli and Kliazovich): figures 2 and 4 to 9 of the paper, and the effects of other readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all figures share: the variants' names, and means and intervals by variant and packet error rate."""
+"""Names of the variants, and means and intervals by variant and packet error rate: shared by all figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = {
 OTHERS = [name for name in NAMES.values() if name != KIKOLO]
 TRADITIONAL = ("NewReno", "Vegas", "Westwood+")
 PAYLOAD_SHARE = 1460 / 1500
-"""What a link carries at most of payload, as a share of its rate."""
+"""The payload that a full link carries, as a share of its rate."""
 LEAST_LEAD = 1.01
 """A lead of less than 1 % counts as none."""
 
@@ -39,32 +39,32 @@ class Cell:
     half_width: float | None
 
     def text(self, unit: str = "") -> str:
-        """As evidence has it."""
+        """The mean, its half width and the unit, as text for the evidence of a claim."""
         return with_interval(self.mean, self.half_width) + unit
 
     def leads(self, other: Cell) -> bool:
-        """Whether it is greater by more than 1 %, and the intervals do not overlap."""
+        """Whether this mean is greater by more than 1 %, and the intervals do not overlap."""
         apart = self.mean - (self.half_width or 0.0) > other.mean + (other.half_width or 0.0)
         return apart and self.mean > LEAST_LEAD * other.mean
 
 
 Cells = Mapping[tuple[str, float], Cell]
-"""By the name of a variant, or of a reading, and the packet error rate."""
+"""Cells by packet error rate and by the name of a variant or a reading."""
 
 
 def cells(table: pl.DataFrame, value: str) -> dict[tuple[str, float], Cell]:
-    """Of a table with the columns ``variant``, ``loss`` and ``value``, with a row for each seed."""
+    """The cells of a table with the columns ``variant``, ``loss`` and the one that ``value`` names, with a row for each seed."""
     summary = measures.summary(table, ["variant", "loss"], value)
     return {(name, loss): Cell(mean, half) for name, loss, mean, half in summary.rows()}
 
 
 def rates(found: Cells, *, above: float = 0.0, below: float = 1.0) -> list[float]:
-    """The packet error rates that were run, of those between two."""
+    """The packet error rates that were simulated, between ``above`` and ``below`` (both excluded)."""
     return sorted({loss for _, loss in found if above * 1.001 < loss < below * 0.999})
 
 
 def frame(found: Cells, names: Iterable[str] | None = None) -> pl.DataFrame:
-    """As charts take it."""
+    """The cells as a table for charts."""
     wanted = None if names is None else set(names)
     rows = [
         (name, loss, cell.mean, cell.half_width)

@@ -14,8 +14,8 @@ from anabranch.results import Result
 PLACE = {"figure-7": "Figure 7", "figure-8": "Figure 8"}
 RATE = {"figure-7": "1 Gbit/s", "figure-8": "100 Mbit/s"}
 LEFT, EXCELLENT, SUFFERS = 50.0, 90.0, 100 / 3
-"""Percent: what friendly and excellent friendliness leave to the others of what they have beside five of their own kind, and the
-share of the throughput below which Kikolo counts as suffering considerably."""
+"""Thresholds in percent. With friendly and with excellent behaviour, the others keep at least this share of their throughput beside
+five of their own kind. Kikolo suffers considerably if its share of the throughput is less than the third value."""
 
 
 def shares(result: Result) -> Cells:
@@ -30,7 +30,7 @@ def shares(result: Result) -> Cells:
 
 
 def left(result: Result, own_kind: Result) -> Cells:
-    """What the others have beside five Kikolo flows, in percent of what they have beside five of their own kind."""
+    """Throughput of the others beside five Kikolo flows, in percent of their throughput beside five of their own kind."""
     beside = _throughput(result).filter(pl.col("traffic") == "other")
     own = (
         _throughput(own_kind)
@@ -47,7 +47,7 @@ def _throughput(result: Result) -> pl.DataFrame:
 
 
 def picture(found: Cells, figure: str) -> Picture:
-    """Like the paper's."""
+    """The figure, like the paper's."""
     chart = charts.lines(
         frame(found),
         x="loss",
@@ -67,19 +67,19 @@ def picture(found: Cells, figure: str) -> Picture:
 
 
 def table(found: Cells, figure: str) -> Table:
-    """What Kikolo leaves to the others."""
+    """A table of the throughput that Kikolo leaves to the others (:func:`left`)."""
     losses = rates(found)
     return Table(
         f"{figure}-left",
-        f"{PLACE[figure]}: what is left to the others",
-        f"Throughput of the five others, in percent of what they have beside five of their own kind ({RATE[figure]}).",
+        f"{PLACE[figure]}: throughput left to the others",
+        f"Throughput of the five others, in percent of their throughput beside five of their own kind ({RATE[figure]}).",
         ["Against", *map(power, losses)],
         [[name, *(found[name, loss].text() for loss in losses)] for name in OTHERS],
     )
 
 
 def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
-    """Of both figures: ``kept`` is what the others keep."""
+    """The claims of both figures, from Kikolo's shares and from the throughput that the others keep (:func:`left`)."""
     seven, eight = share["figure-7"], share["figure-8"]
     high_7, low_7 = rates(seven, above=1e-4), rates(seven, below=1e-4)
     suffers = {name: max(seven[name, loss].mean for loss in low_7) for name in ("BIC", "Scalable")}
@@ -102,8 +102,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             TRADITIONAL,
             rates(seven),
             LEFT,
-            "Vegas shrinks its window as the queue that Kikolo makes grows, before it loses anything; it does so against every "
-            "variant that fills queues.",
+            "Vegas shrinks its window as Kikolo's queue grows, before it loses a packet. It does so against every variant that fills queues.",
         ),
         _friendly(
             "figure-7-lossy",
@@ -113,7 +112,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             OTHERS,
             high_7,
             EXCELLENT,
-            "Where the others cannot fill the link, there is nothing for Kikolo to take; Westwood+ can.",
+            "Where the others cannot fill the link, Kikolo takes nothing from them. Westwood+ can fill it.",
         ),
         Claim(
             "figure-7-suffers",
@@ -133,15 +132,15 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             else "holds partly"
             if above >= LEFT or like_newreno <= 5.0
             else "does not hold",
-            f"Above 1e-5 Compound keeps at least {above:.0f} % of what it has beside its own kind. Below 1e-4 Kikolo's share against it is "
+            f"Above 1e-5 Compound keeps at least {above:.0f} % of its throughput beside its own kind. Below 1e-4 Kikolo's share against it is "
             + ", ".join(f"{seven['Compound', loss].text()} %" for loss in low_7)
             + ", against NewReno "
             + ", ".join(f"{seven['NewReno', loss].text()} %" for loss in low_7)
             + ".",
             ""
             if like_newreno <= 5.0
-            else "Compound's delay part grows until 30 segments of a flow wait, which this queue never holds, and so faster than Kikolo's "
-            "segment a round trip. ns-2's Compound, which the paper may have used, is its NewReno "
+            else "Compound's delay part grows until 30 segments of a flow wait, but this queue never holds 30. So Compound grows "
+            "faster than Kikolo's segment a round trip. ns-2's Compound, which the paper may have used, is its NewReno "
             "(docs/validation/comparisons.md): with it the claim would hold.",
         ),
         _friendly(
@@ -164,8 +163,9 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             + ".",
             ""
             if len(most) == len(OTHERS)
-            else "Westwood+ does not cut to less than the path carries. Ten flows have windows of 20 segments, beyond the 14 and 16 up to "
-            "which BIC and Scalable are Reno; from there on they cut a fifth and an eighth, and Kikolo a quarter.",
+            else "Westwood+ does not cut its window to less than the path carries. Ten flows have windows of 20 segments. BIC and "
+            "Scalable behave as Reno only up to 14 and 16 segments. Beyond, they cut a fifth and an eighth of the window, and "
+            "Kikolo a quarter.",
         ),
     ]
 
@@ -192,8 +192,8 @@ def _friendly(
         where,
         says,
         "holds" if not hurt else "holds partly" if 2 * len(hurt) < len(judged) else "does not hold",
-        f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of what they have beside five of "
-        f"their own kind; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
+        f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of their throughput beside five "
+        f"of their own kind; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
         + (f". Less: {cases}." if hurt else "."),
         why if hurt else "",
     )
@@ -206,8 +206,9 @@ def wide_table(printed: Cells, wide: Cells) -> Table:
     return Table(
         "figure-7-wide",
         "Figure 7 with gamma = 0.995",
-        "Kikolo's share of the throughput in percent, with gamma = 0.005 and with gamma = 0.995. The wide ramp-up that would put Kikolo "
-        "first in figures 5 and 6 takes from BIC and Scalable, against which figure 7 has Kikolo suffer: no one gamma gives both.",
+        "Kikolo's share of the throughput in percent, with gamma = 0.005 and with gamma = 0.995. The wide ramp-up would put Kikolo "
+        "first in figures 5 and 6. But with it Kikolo takes throughput from BIC and Scalable; in the paper's figure 7 it suffers "
+        "against them. No single gamma gives both.",
         ["Against", "gamma", *map(power, losses)],
         [
             [name, gamma, *(found[name, loss].text() for loss in losses)]

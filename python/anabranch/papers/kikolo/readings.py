@@ -1,4 +1,4 @@
-"""What other readings of the paper, other sources of the competitors, other paths and longer runs would change."""
+"""Effects of other readings of the paper, other sources of the competitors, other paths and longer runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPETITORS = {
 LINUX = [key for key in COMPETITORS if key.startswith("linux-")]
 WIDE = "gamma = 0.995"
 SMALL = ("s3-to-s1", "round-trip", "threshold-3", "table-1", "half")
-"""The readings other than of gamma."""
+"""The readings that do not change gamma."""
 
 
 def shares(result: Result, figure: str) -> Cells:
@@ -43,7 +43,7 @@ def shares(result: Result, figure: str) -> Cells:
 
 
 def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int, int, str]:
-    """In how many comparisons of the figure's claim others lead that reading, of how many, and which."""
+    """Number of comparisons of the figure's claim that other variants lead, number of all comparisons, and the leaders as text."""
     losses = _judged(found, base, figure)
     behind = compared(base, found, reading, losses, OTHERS)
     where = {
@@ -56,7 +56,7 @@ def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int,
 
 
 def against_linux(found: Cells, reading: str, figure: str) -> str:
-    """Who of the competitors with Linux's constants leads that reading, as text."""
+    """The competitors with Linux's constants that lead this reading, as text."""
     losses = rates(found, above=FIRST_ABOVE[figure])
     leads = {
         COMPETITORS[key][0]: [loss for loss in losses if found[key, loss].leads(found[reading, loss])] for key in LINUX
@@ -65,7 +65,7 @@ def against_linux(found: Cells, reading: str, figure: str) -> str:
 
 
 def reason(found: Cells, base: Cells, friendly: Cells, figure: str) -> str:
-    """Why Kikolo is not first everywhere: what the experiments with other readings say.
+    """Why Kikolo is not first everywhere, by the experiments with other readings.
 
     ``friendly`` is figure 7 with gamma = 0.995.
     """
@@ -74,28 +74,31 @@ def reason(found: Cells, base: Cells, friendly: Cells, figure: str) -> str:
     changing = [KIKOLOS[key] for key in SMALL if ahead_of(found, base, key, figure)[0] != lost]
     taken = [friendly[name, loss].mean for name in ("BIC", "Scalable") for loss in rates(friendly, below=1e-4)]
     return (
-        "By experiment it is gamma: as printed (0.005) the ramp-up ends after half a percent of the window; Kikolo then adds a segment a "
-        "round trip and loses a quarter, for a window of about 1.87/sqrt(p), and Scalable's is 0.08/p, more below 1.8e-3. With gamma = 0.995, "
+        "Experiments show that gamma is the cause. As printed (0.005), the ramp-up ends after half a percent of the window. Kikolo "
+        "then adds a segment a round trip and loses a quarter of the window at a loss. Its window is about 1.87/sqrt(p); Scalable's "
+        "is 0.08/p, more below 1.8e-3. With gamma = 0.995, "
         'for which the words speak (the region beyond is that of windows "almost twice ssthresh"), others lead Kikolo in '
         f"{wide_lost} of the {total} comparisons at {at(_judged(found, base, figure))} instead of {lost}"
         + (f" ({wide_text})" if wide_text else "")
-        + f"; but then it has {min(taken):.0f} to {max(taken):.0f} % against BIC and Scalable in figure 7, where the paper has it suffer. "
+        + f". But then it has {min(taken):.0f} to {max(taken):.0f} % against BIC and Scalable in figure 7; in the paper it suffers there. "
         + (
             "The other readings change nothing here. "
             if not changing
             else f"Of the other readings these count: {'; '.join(changing)}. "
         )
-        + "Westwood+ cuts to what it measures the path to carry, which random losses do not lessen; so does Linux's Westwood in ns-2 "
+        + "Westwood+ cuts its window to the rate that it measures on the path, and random losses do not lower this rate. So does "
+        "Linux's Westwood in ns-2 "
         "(95.8 % of 1 Gbit/s at 1e-3 and 42.8 % at 1e-2 with a queue of a bandwidth-delay product: docs/validation/linux.csv)."
     )
 
 
 def on_compound(found: Cells) -> str:
-    """Why Compound is last, from the run in which its delay part heeds a shorter queue."""
+    """Why Compound is last, from the run in which its delay part reacts to a shorter queue."""
     loss = rates(found)[0]
     return (
-        "Compound's delay part shrinks when 30 segments of a flow wait, and this queue has room for 13 of each: it grows until packets are "
-        f"dropped, for many flows at once. Shrinking from 5 segments on, Compound has {found['compound-5', loss].text()} % at {power(loss)}."
+        "Compound's delay part shrinks when 30 segments of a flow wait, but this queue has room for 13 segments of each flow. So it "
+        "grows until packets are dropped, for many flows at once. If it shrinks from 5 segments on, Compound has "
+        f"{found['compound-5', loss].text()} % at {power(loss)}."
     )
 
 
@@ -115,8 +118,9 @@ def kikolo_table(found: Cells, base: Cells, figure: str) -> Table:
     return Table(
         f"readings-{figure}",
         f"Kikolo by other readings, {RATE[figure]}",
-        "Payload in percent of what the link can carry, by packet error rate; in the last column, in how many comparisons above "
-        f"{power(FIRST_ABOVE[figure])} another variant leads.",
+        "Payload in percent of the payload that the link can carry, by packet error rate. The last column has the number of "
+        "comparisons in which another variant leads, above "
+        f"{power(FIRST_ABOVE[figure])}.",
         ["Reading", *map(power, losses), "led by"],
         rows,
     )
@@ -134,7 +138,7 @@ def competitor_table(found: Cells, base: Cells, figure: str) -> Table:
     return Table(
         f"competitors-{figure}",
         f"Competitors with other constants, {RATE[figure]}",
-        "Payload in percent of what the link can carry. Of those with Linux's constants, these lead Kikolo above "
+        "Payload in percent of the payload that the link can carry. These variants with Linux's constants lead Kikolo above "
         f"{power(FIRST_ABOVE[figure])}: {against_linux(found, 'kikolo', figure)}; with {WIDE}: "
         f"{against_linux(found, 'wide', figure)}.",
         ["Variant", "Source", *map(power, losses)],
@@ -163,9 +167,10 @@ def paths(result: Result) -> Table:
     return Table(
         "paths",
         "Other delays and queues of the bottleneck, 1 Gbit/s",
-        "Payload in percent of what the link can carry. With a queue of a bandwidth-delay product all fill the link below 1e-4. With 50 ms "
-        "Westwood+ falls behind Kikolo, BIC and Scalable at 1e-6, as the paper has it; but losses then count from 1e-4 on, not beyond it, and "
-        "Scalable leads there by far. At no delay and queue is Kikolo as printed first at 1e-3 or 1e-2.",
+        "Payload in percent of the payload that the link can carry. With a queue of a bandwidth-delay product all variants fill the "
+        "link below 1e-4. With 50 ms "
+        "Westwood+ falls behind Kikolo, BIC and Scalable at 1e-6, as in the paper. But losses then count from 1e-4 on, not beyond "
+        "it, and Scalable leads there by far. Kikolo as printed is not first at 1e-3 or 1e-2 with any of these delays and queues.",
         ["Delay", "Queue", "Packet error rate", *names, "first"],
         rows,
     )
@@ -176,7 +181,7 @@ def _names(some: Sequence[str], every: Sequence[str]) -> str:
 
 
 def lengths(pairs: Sequence[tuple[str, Cells, Cells, str]]) -> Table:
-    """Runs of the paper's 1000 s beside ours: what it is, ours, the long ones, the unit."""
+    """Our runs beside runs of the paper's 1000 s; a pair is a description, our cells, the long runs' cells, and the unit."""
     rows = [
         [what, name, power(loss), ours[name, loss].text(unit), long[name, loss].text(unit)]
         for what, ours, long, unit in pairs
@@ -185,7 +190,7 @@ def lengths(pairs: Sequence[tuple[str, Cells, Cells, str]]) -> Table:
     return Table(
         "lengths",
         "Runs of 1000 s",
-        "The paper's runs last 1000 s. Cells run for as long, one seed, beside the committed length.",
+        "The paper's runs last 1000 s. The table has cells with this length and one seed, beside the same cells with our length.",
         ["What", "Variant", "Packet error rate", "Ours", "1000 s"],
         rows,
     )

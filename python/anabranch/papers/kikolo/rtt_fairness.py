@@ -12,11 +12,11 @@ from anabranch.report.chart import PALETTE
 from anabranch.results import Result
 
 COMPARABLE = 2.0
-"""Two ratios of which none is more than twice the other count as comparable."""
+"""Two ratios are comparable if the greater is at most this many times the smaller."""
 
 
 def ratios(result: Result) -> Cells:
-    """Short over long."""
+    """Throughput of the flows with the short round trip over that of the flows with the long one."""
     return cells(_sides(result), "ratio")
 
 
@@ -29,7 +29,7 @@ def _sides(result: Result) -> pl.DataFrame:
 
 
 def picture(found: Cells) -> Picture:
-    """Like the paper's, with a logarithmic axis, since the ratios range over two decades."""
+    """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
     data = frame(found).with_columns(
         low=pl.max_horizontal(pl.col("mean") - half, pl.lit(1.0)), high=pl.col("mean") + half
@@ -55,13 +55,13 @@ def picture(found: Cells) -> Picture:
     return Picture(
         "figure-9",
         "Figure 9",
-        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. 1 would be fair; equal windows make 6.",
+        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. A ratio of 1 would be fair; equal windows make 6.",
         chart,
     )
 
 
 def claims(found: Cells) -> list[Claim]:
-    """Of section IV.A.3."""
+    """The claims of section IV.A.3."""
     low, high = rates(found, below=1e-4), rates(found, above=1e-4)
     peers = (*TRADITIONAL, "Compound")
     alike = [
@@ -93,9 +93,9 @@ def claims(found: Cells) -> list[Claim]:
             f"Below 1e-4 it is within a factor of {COMPARABLE:g} of {', '.join(alike) or 'none'}: {_values(found, low, (KIKOLO, *peers))}.",
             ""
             if len(alike) == len(peers)
-            else f"Kikolo is fairer than {', '.join(fairer) or 'none'} by more than that. Compound's growth, like HighSpeed's, rises with "
-            "the window, and all 20 packets of the queue are fewer than the 30 segments of a flow that its delay part heeds; heeding 5 or 2 "
-            "leaves it at 80, though (by hand, with the stack of scenarios/readings.toml).",
+            else f"Kikolo is fairer than {', '.join(fairer) or 'none'} by more than that. Compound's growth, like HighSpeed's, rises "
+            "with the window. Its delay part reacts to 30 waiting segments of a flow, but the queue holds only 20 packets. With "
+            "5 or 2 segments instead of 30 the ratio stays at 80, though (by hand, with the stack of scenarios/readings.toml).",
         ),
         Claim(
             "figure-9-follow",
@@ -130,8 +130,7 @@ def claims(found: Cells) -> list[Claim]:
             + f". Within a factor of {COMPARABLE:g} at {_at(same)}, without Westwood+ at {_at(same_without)}.",
             ""
             if len(same) == len(high)
-            else "Westwood+ fills the link at error rates at which the others cannot, and where the "
-            "link is full, the queue decides.",
+            else "Westwood+ fills the link at error rates at which the others cannot. Where the link is full, the queue decides the ratio.",
         ),
     ]
 
@@ -151,14 +150,14 @@ def _values(found: Cells, losses: list[float], names: tuple[str, ...]) -> str:
 
 
 def queues(by_queue: dict[str, Cells]) -> Table:
-    """How the ratio depends on the queue."""
+    """A table of the ratio by queue."""
     losses = sorted(set.intersection(*(set(rates(found)) for found in by_queue.values())))
     return Table(
         "figure-9-queues",
         "Figure 9 with other queues",
-        "Short over long. 20 packets are 10 % of the bandwidth-delay product of the dumbbell with its 1 ms access links, 33 of that with "
-        "a round trip of 40 ms, 200 of that with 240 ms. Below 1e-4 the order is the paper's with the shortest queue only; at 1e-3 the "
-        "queue does not matter.",
+        "Throughput at the short round trip over that at the long one. Each queue is 10 % of a bandwidth-delay product: 20 packets "
+        "for the dumbbell with its 1 ms access links, 33 for a round trip of 40 ms, 200 for one of 240 ms. Below 1e-4 the order is "
+        "the paper's with the shortest queue only. At 1e-3 the queue does not matter.",
         ["Queue", "Packet error rate", *NAMES.values()],
         [
             [queue, power(loss), *(found[name, loss].text() for name in NAMES.values())]
@@ -169,7 +168,7 @@ def queues(by_queue: dict[str, Cells]) -> Table:
 
 
 def numbers(found: Cells) -> list[Number]:
-    """Ratios where they are steady from seed to seed."""
+    """The ratios that differ little from seed to seed."""
     wanted = [(name, loss) for loss in rates(found) for name in NAMES.values() if loss in (1e-3, 1e-2)]
     return [
         Number(

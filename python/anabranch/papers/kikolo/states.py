@@ -13,9 +13,9 @@ from anabranch.results import Result
 STATES = ("S0", "S1", "S2", "S3")
 RATIO = "ACKs for each duplicate"
 RATIOS = (1.0, 10.0, 20.0, 30.0)
-"""ACKs for each duplicate ACK, of section III.B."""
+"""The paper's numbers of ACKs for each duplicate ACK (section III.B)."""
 MOSTLY, CLOSE, ONE_PERCENT = 0.5, 0.05, 1e-2
-"""Share of time that counts as most of it, difference that counts as agreement, and the packet error rate below which the paper says so."""
+"""Share of time that counts as most of it; greatest difference that counts as agreement; packet error rate below which the paper claims both."""
 SEGMENT_BITS = 1460 * 8
 
 
@@ -26,7 +26,7 @@ def equilibrium(ratio: float) -> dict[str, float]:
 
 
 def printed_residual(ratio: float) -> float:
-    """How far equations (1) to (4) as printed are from having a solution: the least singular value, over the greatest."""
+    """The least singular value of the printed equations (1) to (4), over the greatest; 0 means that they have a solution."""
     up, down = ratio, 1.0
     matrix = np.array(
         [
@@ -37,16 +37,16 @@ def printed_residual(ratio: float) -> float:
         ]
     )
     values = np.linalg.svd(matrix, compute_uv=False)
-    return round(float(values[-1] / values[0]), 12)  # beyond that, digits depend on the machine
+    return round(float(values[-1] / values[0]), 12)  # digits after the twelfth depend on the machine
 
 
 def occupancy(result: Result) -> Cells:
-    """Shares of time by state, as means over the flows, and the ACKs for each duplicate ACK."""
+    """Shares of time by state, as means over the flows, and the number of ACKs for each duplicate ACK."""
     times = measures.with_variants(result, result.states, {"stack": "variant_stack"})
     shares = times.group_by(["run", "loss", "state"], maintain_order=True).agg(pl.col("share").mean())
     found = dict(cells(shares.rename({"state": "variant"}), "share"))
     flows = measures.flows(result).filter(pl.col("stack") == "kikolo")
-    # A loss makes duplicate ACKs for a round trip: as many as segments are then on their way.
+    # A loss makes duplicate ACKs for a round trip: one for each segment in flight.
     duplicates = pl.col("recoveries") * pl.col("goodput_bps") * pl.col("srtt_s") / SEGMENT_BITS
     counted = flows.group_by(["run", "loss"], maintain_order=True).agg(
         sent=pl.col("segments_sent").sum(), duplicates=duplicates.sum()
@@ -56,7 +56,7 @@ def occupancy(result: Result) -> Cells:
 
 
 def claims(found: dict[str, Cells]) -> list[Claim]:
-    """Of the occupancy by link rate."""
+    """The claims, from the occupancy of the states by link rate."""
     low = [(rate, loss, one["S2", loss]) for rate, one in found.items() for loss in rates(one, below=ONE_PERCENT)]
     worst = min(low, key=lambda row: row[2].mean)
     mostly = sum(cell.mean >= MOSTLY for _, _, cell in low)
@@ -85,34 +85,34 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
             "Figure 4",
             "The analytical state probabilities agree with the simulation (below 1 %).",
             "holds" if len(inside) == len(STATES) else "holds partly" if "S2" in inside else "does not hold",
-            "With the measured ratio of ACKs to duplicate ACKs put into the equations, the greatest difference below 1 % is "
+            "With the measured ratio of ACKs to duplicate ACKs in the equations, the greatest difference below 1 % is "
             + ", ".join(f"{distance:.3f} for {state} ({power(loss)})" for state, (distance, loss, _) in apart.items())
             + f"; {CLOSE} is allowed.",
             ""
             if len(inside) == len(STATES)
-            else "The equations take duplicate ACKs for a Poisson process, but a loss makes a row of them: the third follows the "
-            "second at once, so that S3 is left for S0 as soon as it is entered, and S0 has the time that the equations give to S3. "
-            "Under Poisson arrivals all four shares are the equations' (tests of the algorithm).",
+            else "The equations take duplicate ACKs for a Poisson process, but a loss makes a row of them. The third follows the "
+            "second at once, so Kikolo leaves S3 for S0 as soon as it enters it. S0 has the time that the equations give to S3. "
+            "Under Poisson arrivals all four shares are those of the equations (tests of the algorithm).",
         ),
         Claim(
             "equations",
             "Section III.B",
             "Equations (1) to (4) have a solution for 1, 10, 20 and 30 ACKs for each duplicate ACK.",
             "holds" if len(solvable) == len(RATIOS) else "holds partly" if solvable else "does not hold",
-            "As printed they have one for "
+            "As printed they have a solution for "
             + (", ".join(f"{ratio:g}" for ratio in solvable) or "none")
             + "; the least singular value is "
             + ", ".join(f"{printed_residual(ratio):.2g} ({ratio:g})" for ratio in RATIOS)
             + " of the greatest.",
             ""
             if len(solvable) == len(RATIOS)
-            else "Equation (2) has P(C,0) where the balance of S3 has P(L,1); with that they have one for every ratio.",
+            else "Equation (2) has P(C,0) where the balance of S3 has P(L,1). With P(L,1) the equations have a solution for every ratio.",
         ),
     ]
 
 
 def picture(found: dict[str, Cells]) -> Picture:
-    """Shares over packet error rates, with the equilibrium as crosses."""
+    """Shares of time over packet error rates, with the equilibrium as crosses."""
     panels = []
     for rate, one in found.items():
         expected = [
@@ -133,14 +133,14 @@ def picture(found: dict[str, Cells]) -> Picture:
     return Picture(
         "figure-4",
         "Figure 4",
-        "Time in the states, and as crosses the equilibrium of the mended equations at the measured ratio of ACKs to duplicate "
-        "ACKs. S2 agrees; S0 stands where the equations have S3.",
+        "Time in the states. Crosses are the equilibrium of the corrected equations at the measured ratio of ACKs to duplicate ACKs. "
+        "S2 agrees. S0 has the share that the equations give to S3.",
         charts.side_by_side(panels),
     )
 
 
 def numbers(found: dict[str, Cells]) -> list[Number]:
-    """The equilibrium at the paper's ratios, and S2 as measured."""
+    """The equilibrium share of S2 at the paper's ratios, and the measured share of S2."""
     made = [
         Number(
             f"equilibrium-s2-{ratio:g}",

@@ -1,4 +1,4 @@
-"""Figures 5 and 6: what fifteen flows of one variant make of the link, by packet error rate."""
+"""Figures 5 and 6: the link's payload that fifteen flows of one variant reach, by packet error rate."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PLACE = {"figure-5": "Figure 5", "figure-6": "Figure 6"}
 RATE = {"figure-5": "1 Gbit/s", "figure-6": "100 Mbit/s"}
 FIRST_ABOVE = {"figure-5": 1e-4, "figure-6": 1e-3}
 FULL = 95.0
-"""Percent of the payload that a link can carry, from which on it counts as almost 100 %."""
+"""Least percentage of the payload that a link can carry which counts as almost 100 %."""
 FULL_LINK = ("BIC", KIKOLO)
-"""Those that fill the link of figure 6 below 1e-4; which of them comes first the paper does not say."""
+"""The variants that fill the link of figure 6 below 1e-4; the paper does not order these two."""
 HIGHER, LOWER = ("Scalable", KIKOLO, "BIC", "Compound"), ("HighSpeed", "NewReno", "Vegas", "Westwood+")
 ORDER = (*FULL_LINK, "Scalable", "Vegas", "Westwood+", "NewReno", "HighSpeed", "Compound")
-"""As section IV.A.2 lists them for figure 6 below 1e-4."""
+"""The variants in the order of section IV.A.2, for figure 6 below 1e-4."""
 
 
 def shares(result: Result, figure: str) -> Cells:
@@ -32,7 +32,7 @@ def shares(result: Result, figure: str) -> Cells:
 
 
 def picture(found: Cells, figure: str) -> Picture:
-    """Like the paper's, in percent of the link."""
+    """The figure, like the paper's, in percent of the link."""
     chart = charts.lines(
         frame(found),
         x="loss",
@@ -52,17 +52,17 @@ def picture(found: Cells, figure: str) -> Picture:
 
 
 def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:
-    """The variants, of some, that no other leads."""
+    """The variants among ``names`` that no other of them leads."""
     return [name for name in names if not any(found[one, loss].leads(found[name, loss]) for one in names)]
 
 
 def compared(found: Cells, kikolo: Cells, name: str, losses: Sequence[float], others: Sequence[str]) -> list[list[str]]:
-    """By packet error rate, the others that lead Kikolo (as ``name`` in ``kikolo``)."""
+    """The other variants that lead Kikolo, for each packet error rate. Kikolo's cells are those of ``name`` in ``kikolo``."""
     return [[one for one in others if found[one, loss].leads(kikolo[name, loss])] for loss in losses]
 
 
 def first(found: Cells, figure: str, reason: str) -> Claim:
-    """Whether Kikolo leads all others above the packet error rate that the paper gives."""
+    """The claim that Kikolo leads all others above a packet error rate."""
     losses = rates(found, above=FIRST_ABOVE[figure])
     ahead = [[one for one in OTHERS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
     behind = compared(found, found, KIKOLO, losses, OTHERS)
@@ -89,7 +89,7 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
 
 
 def full(found: Cells) -> Claim:
-    """Figure 6 below 1e-4: whether BIC and Kikolo fill the link."""
+    """The claim about figure 6 that BIC and Kikolo fill the link below 1e-4."""
     losses = rates(found, below=1e-4)
     least = {name: min(found[name, loss].mean for loss in losses) for name in FULL_LINK}
     filled = sum(value >= FULL for value in least.values())
@@ -104,7 +104,7 @@ def full(found: Cells) -> Claim:
 
 
 def groups(found: Cells, on_compound: str) -> Claim:
-    """Figure 5 below 1e-4: who is above whom."""
+    """The claim about figure 5 that four variants have more throughput than four others below 1e-4."""
     losses = rates(found, below=1e-4)
     pairs = [(high, low) for high in HIGHER for low in LOWER]
     wrong = [
@@ -122,20 +122,21 @@ def groups(found: Cells, on_compound: str) -> Claim:
         "Figure 5",
         "Below 1e-4 Scalable, Kikolo, BIC and Compound have more throughput than HighSpeed, NewReno, Vegas and Westwood+.",
         "holds" if not wrong else "holds partly" if right * 2 >= len(pairs) else "does not hold",
-        f"So it is in {right} of {len(pairs)} pairs"
+        f"This is so in {right} of {len(pairs)} pairs"
         + (f"; {not_above}. " if wrong else ". ")
         + f"At {power(loss)}: "
         + ", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER))
         + ".",
-        "Westwood+ and Vegas keep the link full for the reason that makes Westwood+ lead under loss: they follow what the path "
-        f"carries, not its losses. {on_compound}"
+        "Westwood+ and Vegas keep the link full because they follow the rate that the path carries, not its losses. Westwood+ leads "
+        "under loss for the same reason. "
+        f"{on_compound}"
         if wrong
         else "",
     )
 
 
 def order(found: Cells) -> Claim:
-    """Figure 6 below 1e-4: the order of the variants."""
+    """The claim about the order of the variants in figure 6 below 1e-4."""
     losses = rates(found, below=1e-4)
     mean = {name: sum(found[name, loss].mean for loss in losses) / len(losses) for name in ORDER}
     pairs = [pair for pair in combinations(ORDER, 2) if pair != FULL_LINK]
@@ -146,10 +147,10 @@ def order(found: Cells) -> Claim:
         "Figure 6",
         "Below 1e-4 BIC and Kikolo come first, followed by Scalable, Vegas, Westwood+, NewReno, HighSpeed and Compound.",
         "holds" if len(right) == len(pairs) else "holds partly" if len(right) * 2 > len(pairs) else "does not hold",
-        f"{len(right)} of {len(pairs)} pairs stand in this order; ours is "
+        f"{len(right)} of {len(pairs)} pairs are in this order; our order is "
         + ", ".join(f"{name} {mean[name]:.1f} %" for name in ranked)
         + ".",
-        f"With windows of 13 segments HighSpeed and Compound are NewReno (below 38 segments); the first four lie within "
+        f"With windows of 13 segments HighSpeed and Compound behave as NewReno, as they do below 38 segments. The first four lie within "
         f"{mean[ranked[0]] - mean[ranked[3]]:.1f} %."
         if len(right) < len(pairs)
         else "",

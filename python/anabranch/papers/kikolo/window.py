@@ -1,4 +1,4 @@
-"""Figure 2: the window of one flow, of Kikolo and of NewReno."""
+"""Figure 2: the congestion window of one flow, with Kikolo and with NewReno."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def series(result: Result) -> pl.DataFrame:
 
 
 def ramp_up_share(samples: pl.DataFrame, stack: str) -> Cell:
-    """Share of the samples after the warm-up in which the window is in the ramp-up region of Table I."""
+    """Percentage of the samples after the warm-up in which the window is in the ramp-up region of Table I."""
     steady = samples.filter((pl.col("stack") == stack) & (pl.col("time_s") > WARM_UP_S))
     inside = pl.col("cwnd_segments").is_between(
         pl.col("ssthresh_segments"), (1 + GAMMA[stack]) * pl.col("ssthresh_segments"), closed="left"
@@ -52,7 +52,7 @@ def share(result: Result, stack: str) -> Cell:
 
 
 def claim(result: Result) -> Claim:
-    """Whether the phases that the figure highlights are there."""
+    """The claim that the window has the phases that the figure highlights."""
     samples = series(result)
     ramp, wide = ramp_up_share(samples, "kikolo"), ramp_up_share(samples, "wide")
     kikolo, newreno = mean_window(samples, "kikolo"), mean_window(samples, "newreno")
@@ -91,7 +91,7 @@ def numbers(result: Result) -> list[Number]:
 
 
 def picture(result: Result) -> Picture:
-    """The first seed; the readings with the wide ramp-up below."""
+    """The figure for the first seed: Kikolo and NewReno above, Kikolo with a wide ramp-up below."""
     samples = series(result)
     one = samples.filter((pl.col("seed") == samples["seed"].min()) & (pl.col("time_s") <= SHOWN_S))
     panels = []
@@ -113,7 +113,7 @@ def picture(result: Result) -> Picture:
     return Picture(
         "figure-2",
         "Figure 2",
-        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). Above "
-        "the paper's comparison, below Kikolo with a ramp-up region wide enough to be seen.",
+        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). "
+        "Above: the paper's comparison. Below: Kikolo with a ramp-up region wide enough to be seen.",
         alt.vconcat(*panels).resolve_scale(color="independent"),
     )

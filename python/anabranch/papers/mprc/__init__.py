@@ -24,7 +24,7 @@ SELECTORS = (
     "disjoint-in-turn-acks-at-random",
     "disjoint-in-turn",
 )
-"""How next hops or paths are chosen for data, and for ACKs where that differs: the routings of the backbones' scenarios."""
+"""The backbones' routings. Each selects next hops or paths for data, and some select differently for ACKs."""
 ERROR_RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 QUICK_ERROR_RATES = (1e-4, 1e-3, 1e-2)
 ONE_AND_DISJOINT = ("ospf", "disjoint")
@@ -32,11 +32,11 @@ QUEUES = (
     '[{ discipline = "drop-tail", limit = "20 packets" }, { discipline = "drop-tail", limit = "50 packets" }, "codel"]'
 )
 QUICK_SEEDS = {"two-applications": "10", "three-applications": "10"}
-"""Shares in a few seconds differ from seed to seed."""
+"""The quick version's seeds where it needs more than three: shares in a few seconds differ from seed to seed."""
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """All of them. Without settings of its own an experiment is the scenario file of its name as it stands."""
+    """All experiments. One without settings here is the unchanged scenario file of its name."""
     rates = QUICK_ERROR_RATES if lab.quick else ERROR_RATES
     settings = {
         "abilene-selectors": {"impairments[0].loss": "0.0", "traffic[0].routing": _list(SELECTORS)},
@@ -85,7 +85,7 @@ Found = TypeVar("Found", Claim, Number, Picture, Table)
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """The findings of all parts, in the order of the thesis' figures; then what belongs to none."""
+    """The findings of all parts, in the order of the thesis' figures. Findings that belong to no figure come last."""
     parts = [part.findings(results) for part in (one_path, sprayed, errors, fairness, beside, later, comparisons)]
     return Findings(
         in_order(claim for part in parts for claim in part.claims),
@@ -96,7 +96,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
 
 
 def in_order(found: Iterable[Found]) -> list[Found]:
-    """By the last figure that ``where`` names."""
+    """The findings sorted by the last figure that ``where`` names."""
 
     def place(one: Found) -> tuple[int, int]:
         figures = re.findall(r"(\d+)\.(\d+)", one.where) if one.where.startswith("Figure") else []

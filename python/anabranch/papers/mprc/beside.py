@@ -1,4 +1,4 @@
-"""MPRC beside other stacks, of which the thesis says only that it is compatible."""
+"""MPRC beside other stacks. The thesis only says that MPRC is compatible with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE = "Abstract, Section 6"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """One flow of MPRC and one of another stack, on one path and over two."""
+    """Findings on one flow of MPRC and one of another stack, on one path and over two."""
     pairs = _Pairs.of(results["competition"], results["abilene"])
     numbers = [
         Number(f"beside-{routing}-{stack}", *pairs.jain[stack, routing], where=WHERE,
@@ -36,13 +36,13 @@ def findings(results: Mapping[str, Result]) -> Findings:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """By the other stack and the routing."""
+    """Results of the pairs, by the other stack and the routing."""
 
     rates: Mapping[tuple[str, str, str], Mean]
-    """Mbit/s, also by which of the two."""
+    """Goodput in Mbit/s; the third key names the flow of the pair."""
     jain: Mapping[tuple[str, str], Mean]
     alone: Mapping[tuple[str, str], Mean]
-    """Mbit/s of a stack that has the paths to itself."""
+    """Goodput in Mbit/s of a stack that has the paths to itself."""
     rtt_ms: Mapping[tuple[str, str, str], Mean]
     rtt_alone_ms: Mapping[tuple[str, str], Mean]
 
@@ -80,8 +80,9 @@ class _Pairs:
             f"Jain's index of an MPRC flow and another is at least {FAIR} on one path with {says('ospf')}; sprayed with {says('disjoint')}.",
             ""
             if found == "holds"
-            else f"Sprayed, those whose detector takes reordering for loss fall from what they have alone: {falls} Mbit/s. MPRC fills the queues: "
-            f"NewReno's round trip, for one, takes {self.rtt_ms['newreno', 'disjoint', 'other']} ms instead of "
+            else f"When sprayed, stacks whose detector takes reordering for loss fall below their goodput alone: {falls} Mbit/s. MPRC "
+            "fills the queues: "
+            f"NewReno's round trip, for example, takes {self.rtt_ms['newreno', 'disjoint', 'other']} ms instead of "
             f"{self.rtt_alone_ms['newreno', 'disjoint']}. The thesis tests MPRC beside itself only.",
         )
 

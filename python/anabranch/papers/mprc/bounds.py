@@ -1,4 +1,4 @@
-"""What a network can carry between two nodes, in rates of its links, all of which are equal."""
+"""The most that a network carries between two nodes, as a multiple of the rate of its links, which is the same for all."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def max_flow(links: Iterable[Ends], source: str, target: str) -> float:
 
 
 def without(links: Iterable[Ends], *failed: Ends) -> list[Ends]:
-    """The links that are left when some have failed, in both directions."""
+    """The links without the failed ones, which fail in both directions."""
     down = {frozenset(ends) for ends in failed}
     return [ends for ends in links if frozenset(ends) not in down]
 
 
 def fewest_links(links: Iterable[Ends], source: str, target: str) -> list[Ends]:
-    """The links of all paths of fewest links: those that forwarding hop by hop over equal costs uses."""
+    """The links of all paths with the fewest links. Hop-by-hop forwarding over equal costs uses these links."""
     graph = _graph(links)
     far = nx.single_source_shortest_path_length(graph, source)
     near = nx.single_source_shortest_path_length(graph.reverse(), target)
@@ -42,7 +42,7 @@ def fewest_links(links: Iterable[Ends], source: str, target: str) -> list[Ends]:
 
 
 def equal_split(links: Iterable[Ends], source: str, target: str) -> float:
-    """What forwarding over fewest links carries when every node splits equally: until the busiest link is full."""
+    """The most that forwarding over the fewest links carries if every node splits equally; then the busiest link is full."""
     graph = _graph(fewest_links(links, source, target))
     at_node = {source: 1.0}
     busiest = 0.0

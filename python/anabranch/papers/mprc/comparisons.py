@@ -1,4 +1,4 @@
-"""What the thesis leaves for later: other answers to reordering, RACK-TLP and TCP-PR first, and other congestion controls."""
+"""A topic that the thesis leaves for later: other answers to reordering, such as RACK-TLP and TCP-PR, and other congestion controls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DETECTORS = {
     "linux-reno": "Linux's Reno",
     "linux-cubic": "Linux's Cubic",
 }
-"""RACK-TLP, TCP-BA and RR-TCP take false reductions back by DSACK, as hosts and their papers do."""
+"""Stacks by detector. RACK-TLP, TCP-BA and RR-TCP undo spurious reductions by DSACK, as hosts and their papers do."""
 CONTROLS = {
     "westwood": "Westwood+",
     "vegas": "Vegas",
@@ -44,7 +44,7 @@ CONTROLS = {
     "compound": "Compound",
     "kikolo": "Kikolo",
 }
-"""With duplicate ACKs, the detection of their papers."""
+"""Other congestion controls, with duplicate ACKs, the detection of their papers."""
 MEASURED = (
     "mprc",
     "newreno-rack-tlp",
@@ -55,13 +55,13 @@ MEASURED = (
     "linux-cubic",
     "bbr3",
 )
-"""Those whose numbers stand beside the published ones; the table has all."""
+"""Stacks with a row among the numbers; the table has all stacks."""
 AHEAD = 1.05
 WHERE = "Section 6, left for later"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """One verdict, and every stack's goodput without and with errors."""
+    """The verdicts, and every stack's goodput without and with errors."""
     rates: Mapping[tuple[str, float], Mean] = goodput(results["comparisons"], ["stack", "loss"])
     seconds = measures.means(per_flow(results["short-transfers"]), ["stack"], "fct_s")
     names = DETECTORS | CONTROLS
@@ -91,10 +91,11 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
         "Section 6",
         "Under multipath routing MPRC is superior to other congestion control algorithms.",
         found,
-        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; more than 5 % less have {', '.join(far)}.",
+        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; these stacks have more than 5 % less: {', '.join(far)}.",
         ""
         if found == "holds"
-        else f"Those that judge by time or learn lengths do as well for a long flow: {', '.join(level)} Mbit/s. In a transfer of 1 MB MPRC "
+        else f"Stacks that detect loss by time, or learn the length of reordering, do as well for a long flow: {', '.join(level)} "
+        "Mbit/s. In a transfer of 1 MB MPRC "
         f"takes {seconds['mprc']} s, NewReno with RACK-TLP {seconds['newreno-rack-tlp']}, with TCP-PR {seconds['newreno-tcp-pr']} "
         "(more in docs/models/reordering.md).",
     )
@@ -134,8 +135,8 @@ def _table(result: Result, seconds: Mapping[str, Mean]) -> Table:
     return Table(
         "comparisons",
         "Left for later: comparisons",
-        "Abilene over two disjoint paths at random: goodput in Mbit/s, spurious retransmissions in percent of the segments sent, and seconds "
-        "for a transfer of 1 MB, which both paths carry in 0.41 s and a round trip.",
+        "Abilene over two disjoint paths at random: goodput in Mbit/s, spurious retransmissions in percent of the segments sent, and "
+        "seconds for a transfer of 1 MB. Both paths together carry 1 MB in 0.41 s and a round trip.",
         ["stack", "goodput", "spurious", "goodput, error rate 1e-3", "spurious", "1 MB, s"],
         [
             [

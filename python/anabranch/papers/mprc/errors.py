@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 ERROR_RATE = 1e-4
 FIGURES = {"ospf": "Figure 5.7", "disjoint": "Figure 5.8"}
 AHEAD, WELL_BELOW = 1.05, 0.8
-"""What counts as ahead of another's goodput, and as well below a bound."""
+"""Least ratio of goodputs that counts as ahead, and the ratio to a bound that counts as well below it."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Verdicts at 1e-4, and the goodput over other error rates, which show why."""
+    """The verdicts at 1e-4, and the goodput at other error rates, which explains them."""
     errors = _Errors(results["abilene"], results["error-rates"], results["queues"])
     return Findings(
         [errors.mprc_on_one_path(), errors.others_on_one_path(), errors.tolerance(), errors.mprc(), errors.others()],
@@ -74,7 +74,7 @@ class _Errors:
         return ", ".join(f"{STACKS[stack]} {self.rate(stack, routing)}" for stack in stacks) + " Mbit/s"
 
     def varies(self, stack: str, routing: str) -> Mean:
-        """By how much what arrives differs from second to second, in percent."""
+        """Standard deviation over mean of the rate of arriving bytes, by seconds, in percent."""
         own = self.arrived.filter((pl.col("stack") == stack) & (pl.col("routing") == routing))
         return fluctuation(own, ["stack"])[stack]
 
@@ -100,8 +100,8 @@ class _Errors:
             f"{self.says(OTHERS, 'ospf')}.",
             ""
             if found == "holds"
-            else f"At 1e-4 the law of Mathis et al. allows NewReno {predicted:.0f} Mbit/s over {self.rtt_s * 1e3:.0f} ms, so "
-            f"10 Mbit/s are no limit to it. {self._where_newreno_falls()}",
+            else f"At 1e-4 the law of Mathis et al. allows NewReno {predicted:.0f} Mbit/s over {self.rtt_s * 1e3:.0f} ms, so this "
+            f"error rate does not keep it below 10 Mbit/s. {self._where_newreno_falls()}",
         )
 
     def _where_newreno_falls(self) -> str:
@@ -115,8 +115,8 @@ class _Errors:
             return "No error rate that was tried takes it there."
         loss, mean = low[0]
         return (
-            f"The least error rate tried that takes NewReno there is {loss:g} ({mean} Mbit/s), and it takes MPRC to "
-            f"{self.swept['mprc', 'ospf', loss]}. ns-3's error model counts bytes unless told otherwise; 1e-4 a byte would "
+            f"The least error rate tried that takes NewReno well below 10 Mbit/s is {loss:g} ({mean} Mbit/s). It takes MPRC to "
+            f"{self.swept['mprc', 'ospf', loss]}. ns-3's error model counts bytes by default; 1e-4 a byte would "
             "be 0.14 a packet."
         )
 
@@ -137,8 +137,8 @@ class _Errors:
             f"At 1e-4 MPRC has {self.rate('mprc', 'ospf')}, {self.says(OTHERS, 'ospf')}.",
             ""
             if found == "holds"
-            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} Mbit/s. BBR, "
-            f"which does not go by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
+            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} "
+            f"Mbit/s. BBR, which does not judge by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
         )
 
     def mprc(self) -> Claim:
@@ -154,12 +154,14 @@ class _Errors:
             FIGURES["disjoint"],
             "With errors on one of two paths MPRC has all 20 Mbit/s, steadier than on one path.",
             found,
-            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; what arrives varies from second to second by {sprayed} %, on one path by "
+            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; the rate of arriving bytes varies from "
+            f"second to second by {sprayed} %, on one path by "
             f"{single} %.",
             ""
             if steadier
-            else "One full queue holds more than half of the window, so that a halving does not empty the link; at random two queues are hardly "
-            f"ever full together. {self._steadiness_by_queue()}",
+            else "On one path, the full queue holds more than half of the window, so halving the window does not empty the link. At "
+            "random, two queues are hardly ever full together."
+            f" {self._steadiness_by_queue()}",
         )
 
     def _steadiness_by_queue(self) -> str:
@@ -168,10 +170,10 @@ class _Errors:
             for queue, name in QUEUES.items()
             if ("mprc", "ospf", queue) in self.by_queue
         )
-        return f"So it is with other queues, sprayed and on one path: {says}."
+        return f"It is the same with other queues, sprayed and on one path: {says}."
 
     def newreno_peak(self) -> Mean:
-        """NewReno's greatest second under spraying, as a mean over seeds."""
+        """NewReno's goodput in its best second under spraying, Mbit/s, as a mean over seeds."""
         own = self.seconds.filter((pl.col("stack") == "newreno") & (pl.col("routing") == "disjoint"))
         return Mean(*measures.over_seeds(own.group_by("run").agg(pl.col("mbps").max())["mbps"].to_list()))
 
@@ -193,7 +195,7 @@ class _Errors:
             f"{self.says(OTHERS, 'disjoint')}; NewReno's greatest second {peak}.",
             ""
             if found == "holds"
-            else f"Without errors it is the same ({without}): here spraying alone does it. BBR is not the worst in ours, see Figure 5.5.",
+            else f"Without errors it is the same ({without}): spraying alone is the cause here. BBR is not the worst in our runs; see Figure 5.5.",
         )
 
     def numbers(self) -> list[Number]:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 FAIR = 0.95
 """The least Jain's index (Jain, Chiu and Hawe 1984) that counts as equal shares."""
 ALONE, TOGETHER, PAIR, ALL = (2.0, 10.0), (15.0, 20.0), (12.0, 15.0), (20.0, 30.0)
-"""Seconds of each phase that count, some after its beginning."""
+"""The seconds of each phase that count. They begin some seconds after the phase."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Shares in each phase."""
+    """The findings on the shares in each phase."""
     two, three = _Applications(results["two-applications"]), _Applications(results["three-applications"])
     return Findings(
         [_two(two), _three(three)],
@@ -54,7 +54,7 @@ class _Applications:
         return Mean(*measures.over_seeds(own["mbps"].to_list()))
 
     def jain(self, phase: tuple[float, float]) -> Mean:
-        """Jain's index of the phase's means."""
+        """Jain's index of the mean throughputs in a phase."""
         runs = self.shares(phase).group_by("run", maintain_order=True).agg(jain=jain_index(pl.col("mbps")))
         return Mean(*measures.over_seeds(runs["jain"].to_list()))
 

@@ -1,4 +1,4 @@
-"""What the thesis leaves for later: background traffic, and failures of a link and of a node."""
+"""Topics that the thesis leaves for later: background traffic, and failures of a link and of a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno + RACK-TLP"}
 DUPLICATE_ACKS = ("newreno", "cubic", "bbr")
 LOADS = {"200kbps": 10, "600kbps": 30, "1Mbps": 50}
-"""Percent of every link by the peak rate of its ten sources, which are on half of the time."""
+"""Background load in percent of every link, by the peak rate of the link's ten sources, which are on half of the time."""
 NODE = ("Kansas City", "Indianapolis"), ("Chicago", "Indianapolis"), ("Atlanta", "Indianapolis")
 PHASES: dict[str, tuple[tuple[float, float], tuple[bounds.Ends, ...]]] = {
     "all is up": ((4, 10), ()),
@@ -31,7 +31,7 @@ PHASES: dict[str, tuple[tuple[float, float], tuple[bounds.Ends, ...]]] = {
     "node down": ((34, 40), NODE),
     "node back": ((44, 50), ()),
 }
-"""Seconds that count, and the links that are down then. The first four after a failure stand alone."""
+"""The seconds of each phase, and the links that are down in it. The first four seconds after a failure are a phase of their own."""
 SETTLED = [phase for phase in PHASES if "lost" not in phase]
 REROUTED = {
     "ospf": "one path",
@@ -42,7 +42,7 @@ WHERE = "Section 6, left for later"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Both, with their pictures."""
+    """The findings on background traffic and on failures, with their pictures."""
     background, failures = _Background(results["background"], results["abilene"]), _Failures(results["failures"])
     return Findings(
         [background.claim(), failures.claim()],
@@ -53,7 +53,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
 
 
 class _Background:
-    """One flow among bursts on every link."""
+    """Results of one flow among bursts on every link."""
 
     def __init__(self, background: Result, abilene: Result) -> None:
         with_load = per_flow(background).filter(pl.col("traffic") == "measured")
@@ -116,7 +116,7 @@ class _Background:
 
 
 class _Failures:
-    """A link fails and comes back, then a node."""
+    """Results of the failures: a link fails and comes back, then a node."""
 
     def __init__(self, result: Result) -> None:
         self.bins = over_time(result, pictures.BIN_S)
@@ -145,13 +145,13 @@ class _Failures:
             WHERE,
             "MPRC is robust against failures of links and nodes.",
             verdict(*full, *ahead),
-            "From four seconds after each change on, with routes computed anew after one: "
+            "From four seconds after each change on, with routes computed anew after one second: "
             + ", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items())
             + " Mbit/s; in the four seconds after the failures "
             + self._says("mprc", "disjoint", "lost")
             + ", BBR "
             + self._says("bbr", "disjoint", "lost")
-            + ". Where the source goes on spraying over the dead path, MPRC has "
+            + ". If the source continues to spray over the dead path, MPRC has "
             + self._says("mprc", "disjoint-for-good", "down")
             + ".",
             "" if all(full) else f"{percent(FULL)} of the maximum flow's payload are asked for.",
@@ -185,7 +185,8 @@ class _Failures:
         return Table(
             "failures",
             "Left for later: failures",
-            "Mbit/s in the first four seconds after a failure (lost), and from four seconds after each change on; the bound is the payload of the maximum flow.",
+            "Mbit/s in the first four seconds after a failure (lost), and from four seconds after each change on. The bound is the "
+            "payload of the maximum flow.",
             ["forwarding", "stack", *PHASES],
             [
                 ["bound", "", *(f"{self.bounds[phase]:.2f}" for phase in PHASES)],

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 LINK_MBPS = 10.0
 PAYLOAD = 1460 / 1500
-"""Of a full packet's bytes; what a link's 10 Mbit/s leave for the application is 9.73."""
+"""Payload as a share of a full packet's bytes. A link of 10 Mbit/s carries 9.73 Mbit/s of payload."""
 WARM_UP_S = 5.0
 FULL, STEADY = 0.95, 0.90
-"""Shares of a bound: from ``FULL`` on a mean reaches it, below ``STEADY`` a second falls short of it."""
+"""Shares of a bound. A mean reaches the bound from ``FULL`` on; a second falls short of it below ``STEADY``."""
 
 STACKS = {"newreno": "NewReno", "cubic": "Cubic", "bbr": "BBR", "mprc": "MPRC"}
 OTHERS = tuple(STACKS)[:3]
 
 
 def payload(links: float) -> float:
-    """Mbit/s of payload that so many links' rates carry."""
+    """Mbit/s of payload that this number of full links carries."""
     return links * LINK_MBPS * PAYLOAD
 
 
 def verdict(*parts: bool) -> Verdict:
-    """Whether all parts of a claim hold, some, or none."""
+    """The verdict on a claim, by whether all, some or none of its parts hold."""
     return "holds" if all(parts) else "holds partly" if any(parts) else "does not hold"
 
 
@@ -59,7 +59,7 @@ def over_time(result: Result, seconds: float) -> pl.DataFrame:
 
 
 def arriving(result: Result, node: str, seconds: float) -> pl.DataFrame:
-    """Mbit/s of bytes, headers and retransmissions too (``mbps``), on the links into a node, in bins that end at ``time_s``."""
+    """Mbit/s (``mbps``) on the links into a node, in bins that end at ``time_s``. Headers and retransmissions count."""
     last = result.links.filter(pl.col("dst") == node).select("run", "link", "capacity_bps")
     table = result.series_links.join(last, on=["run", "link"])
     rates = table.with_columns(mbps=pl.col("utilisation") * pl.col("capacity_bps") / 1e6)
@@ -86,7 +86,7 @@ def fluctuation(table: pl.DataFrame, by: Sequence[str]) -> dict[Any, Mean]:
 
 
 def differs(table: pl.DataFrame, by: str, one: str, other: str) -> Mean:
-    """By how many percentage points one's :func:`fluctuation` is above the other's, seed by seed."""
+    """Mean over seeds of one's :func:`fluctuation` less the other's, in percentage points."""
     runs = table.group_by("run", by, maintain_order=True).agg(
         percent=pl.col("mbps").std() / pl.col("mbps").mean() * 100
     )
@@ -95,6 +95,6 @@ def differs(table: pl.DataFrame, by: str, one: str, other: str) -> Mean:
 
 
 def reached(table: pl.DataFrame, by: Sequence[str], mbps: float) -> dict[Any, Mean]:
-    """When the first bin of each run ended that has at least so much, in seconds."""
+    """The end of the first bin with at least ``mbps``, in seconds, as a mean over seeds."""
     runs = table.filter(pl.col("mbps") >= mbps).group_by("run", *by, maintain_order=True).agg(pl.col("time_s").min())
     return measures.means(runs, by, "time_s")

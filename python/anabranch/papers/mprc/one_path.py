@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 WITHIN_S = 1.0
 STEP_S = 0.1
-"""The time series' interval."""
+"""Interval of the time series."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """What each network shows, and who is first."""
+    """The findings on each network, and on the stack that is first to reach the path's bandwidth."""
     claims, numbers, pictures_, times = [], [], [], {}
     for place in (GRID, ABILENE, ATT):
         rates, fast = _rates(results[place.key]), _reached(results[place.key])
@@ -43,7 +43,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
 
 
 def _of_one_path(table: pl.DataFrame) -> pl.DataFrame:
-    """Without errors, if the experiment has some."""
+    """The rows with a single path and without errors."""
     one_path = table.filter(pl.col("routing") == "ospf")
     return one_path.filter(pl.col("loss") == 0) if "loss" in table.columns else one_path
 
@@ -89,5 +89,5 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         ),
         ""
         if found == "holds"
-        else "The link is full before slow start ends, and slow start is the same for the window-based three.",
+        else "The link is full before slow start ends, and slow start is the same for the three window-based stacks.",
     )

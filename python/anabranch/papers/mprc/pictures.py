@@ -1,4 +1,4 @@
-"""Pictures as the thesis has them: throughput over time, a line for each stack."""
+"""Pictures like those of the thesis: throughput over time, a line for each stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three networks of the thesis, how they are forwarded through, and their queues; in words."""
+"""The three networks of the thesis, and names of their routings and queues for tables."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ class Place:
     source: str
     target: str
     paths: int
-    """Link-disjoint ones, which is what the thesis' 20 and 30 Mbit/s need."""
+    """Number of link-disjoint paths, which the thesis' 20 and 30 Mbit/s need."""
     one_path: str
     """The figure with a single path."""
     sprayed: str
-    """The figure with several."""
+    """The figure with several paths."""
 
 
 GRID = Place("grid", "the grid", "r1c1", "r2c2", 2, "Figure 2.3", "Figure 2.4")

@@ -1,4 +1,4 @@
-"""What the thesis leaves open, and what its simulator does by default: how that changes the results on Abilene."""
+"""Effects on Abilene of values that the thesis does not give, and of its simulator's defaults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Readings:
 
     @classmethod
     def of(cls, readings: Result, queues: Result, abilene: Result) -> Readings:
-        """Of the experiments of these names."""
+        """The goodput in the experiments of these names."""
         rates = goodput(readings, ["stack", "routing", "delay"])
         by_queue = goodput(queues, ["stack", "routing", "queue", "loss"])
         usual = {
@@ -58,7 +58,7 @@ class Readings:
         return self.rates[stack, routing, apart]
 
     def tables(self) -> list[Table]:
-        """The simulator's defaults, and the numbers that the thesis does not give."""
+        """Tables of the simulator's defaults, of FastRTO's parameters and of queues."""
         columns = [(routing, apart) for apart in (True, False) for routing in ("disjoint", "ecmp")]
         heads = [
             f"{FORWARDING[routing].partition(',')[0]}, {'great circle + 1 ms' if apart else '1 ms a link'}"
@@ -68,7 +68,7 @@ class Readings:
             Table(
                 "readings",
                 "Other readings, Figure 5.5",
-                "Mbit/s on Abilene at random. ns-3 sends segments of 536 bytes and delays ACKs unless told otherwise.",
+                "Mbit/s on Abilene at random. ns-3 sends segments of 536 bytes and delays ACKs by default.",
                 ["stack", "setting", *heads],
                 [
                     [name, what, *self._row(stack + setting, columns)]
@@ -80,7 +80,7 @@ class Readings:
             Table(
                 "parameters",
                 "FastRTO's parameters, Section 4",
-                "Mbit/s of MPRC on Abilene at random, for numbers that the thesis does not give (docs/models/fast-rto.md has the search).",
+                "Mbit/s of MPRC on Abilene at random, for parameters that the thesis does not give (docs/models/fast-rto.md has the search).",
                 ["parameters", *heads],
                 [[what, *self._row(stack, columns)] for stack, what in OF_MPRC.items()],
             ),
@@ -91,7 +91,7 @@ class Readings:
         return Table(
             "queues",
             "Queues, Figures 5.3 and 5.5",
-            "Mbit/s on Abilene. The thesis does not say how long its queues are; a round trip of one path fills some 40 packets.",
+            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay product of one path is some 40 packets.",
             ["forwarding", "stack", *QUEUES.values()],
             [
                 [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in QUEUES)]

@@ -1,4 +1,4 @@
-"""Figures 2.4, 5.5 and 5.6: what is left when packets are sprayed."""
+"""Figures 2.4, 5.5 and 5.6: the goodput when packets are sprayed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 STEADY_SECONDS = 0.95
-"""Of the seconds, the share in which throughput must be at least ``STEADY`` of the bound to count as stable."""
+"""Throughput is stable if it is at least ``STEADY`` of the bound in this share of the seconds."""
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
-    """Verdicts, the bounds beside the results, and what other readings change."""
+    """The verdicts, the bounds beside the results, and the effects of other readings."""
     spread = [Spread.of(place, results) for place in (GRID, ABILENE, ATT)]
     grid, abilene, att = spread
     read = readings.Readings.of(results["readings"], results["queues"], results["abilene"])
@@ -63,8 +63,10 @@ def _grid_others(grid: Spread) -> Claim:
         f"{grid.says(*STACKS)} of {grid.bound:.2f}; one-second means vary by {newreno} % (NewReno) and {cubic} % (Cubic).",
         ""
         if found == "holds"
-        else "ns-3 has 10.9 with TcpNewReno, 10.1 with TcpLinuxReno and 12.2 with TcpCubic (docs/validation/comparisons.md, setting 14): around 10 Mbit/s, "
-        f"as here. In turn instead of at random hardly anything is reordered, and all fill both paths ({grid.says(*OTHERS, routing='ecmp-in-turn')}).",
+        else "ns-3 has 10.9 with TcpNewReno, 10.1 with TcpLinuxReno and 12.2 with TcpCubic (docs/validation/comparisons.md, setting "
+        "14): around 10 Mbit/s, "
+        "as here. In turn instead of at random, hardly any packet is reordered, and all stacks fill both paths "
+        f"({grid.says(*OTHERS, routing='ecmp-in-turn')}).",
     )
 
 
@@ -82,14 +84,14 @@ def _grid_bbr(grid: Spread) -> Claim:
 
 
 def _peak(grid: Spread) -> Mean:
-    """BBR's greatest second, as a mean over seeds."""
+    """BBR's goodput in its best second, Mbit/s, as a mean over seeds."""
     peaks = grid.of_stack(grid.bins, "bbr").group_by("run").agg(pl.col("mbps").max())
     return Mean(*measures.over_seeds(peaks["mbps"].to_list()))
 
 
 _BBR = (
-    "The fall is ns-3's TcpBbr, which has it without any reordering too: its estimate does not come back after its second probe "
-    "of the RTT (docs/validation/comparisons.md, settings 13 and 14, where ns-3 gives 0.46 on the grid)."
+    "The fall is a property of ns-3's TcpBbr. It also falls without any reordering, because its estimate does not recover after its "
+    "second probe of the RTT (docs/validation/comparisons.md, settings 13 and 14, where ns-3 gives 0.46 on the grid)."
 )
 
 
@@ -143,9 +145,10 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
         f"{mean} Mbit/s over disjoint paths, {abilene.rate('newreno', 'ecmp')} hop by hop.",
         ""
         if found == "holds"
-        else "Paths that differ by 5 ms give every window false losses. With 1 ms on every link, so paths of equal delay, it has "
-        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation/comparisons.md, setting 12): the thesis' figure needs "
-        "equal delays, as if its great-circle delays had not taken effect. But hop by hop, where that gives 10, MPRC cannot have its 20.",
+        else "Paths that differ by 5 ms cause spurious losses in every window. With 1 ms on every link, paths have equal delay, and NewReno has "
+        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation/comparisons.md, "
+        "setting 12). The thesis' figure needs equal delays, as if its great-circle delays had not taken effect. But hop by hop, "
+        "where equal delays give 10, MPRC cannot have its 20.",
     )
 
 
@@ -160,7 +163,7 @@ def _abilene_cubic(abilene: Spread) -> Claim:
         f"{abilene.rate('cubic')} Mbit/s; one-second means vary by {cubic} %, NewReno's by {newreno} %.",
         ""
         if found == "holds"
-        else "Both are in the same state, a window of a few segments halved by every false loss.",
+        else "Both are in the same state: a window of a few segments, which every spurious loss halves.",
     )
 
 
@@ -185,7 +188,7 @@ def _att_others(att: Spread) -> Claim:
         "NewReno, Cubic and BBR fall below 5 Mbit/s, less than one path has.",
         found,
         f"{att.says(*OTHERS)} over three disjoint paths.",
-        "" if found == "holds" else f"Only BBR does not. {_BBR}",
+        "" if found == "holds" else f"Only BBR does not fall. {_BBR}",
     )
 
 
@@ -203,9 +206,9 @@ def _hop_by_hop(*spread: Spread) -> Claim:
         f"{evidence}.",
         ""
         if found == "holds"
-        else "Hop by hop, half of the packets of Abilene's northern path turn south at Kansas City, so that Houston - Atlanta gets "
-        "three quarters of all; on AT&T's network all three paths of equal cost end in the link Dallas - San Francisco. Only paths that "
-        "share no link give the thesis' throughput, as its remark that Abilene has two paths suggests.",
+        else "Hop by hop, half of the packets of Abilene's northern path turn south at Kansas City, so Houston - Atlanta gets three "
+        "quarters of all packets. On AT&T's network all three paths of equal cost end in the link Dallas - San Francisco. Only "
+        "paths that share no link give the thesis' throughput. Its remark that Abilene has two paths suggests such paths.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A network under spraying: what each stack carries, and what could be carried."""
+"""A network under spraying: the goodput of each stack, and its bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 SPRAYED = {GRID.key: "ecmp", ABILENE.key: "disjoint", ATT.key: "disjoint"}
-"""The forwarding by which a network is judged: the grid's paths of equal cost are disjoint."""
+"""The forwarding by which a network is judged. The grid's paths of equal cost are disjoint, so it needs no explicit paths."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,19 @@ class Spread:
     seconds: pl.DataFrame
     """Goodput of every second after the warm-up."""
     arrived: pl.DataFrame
-    """What arrived at the destination, likewise."""
+    """The rate of bytes that arrived at the destination, for the same seconds."""
     bins: pl.DataFrame
     stalls: pl.DataFrame
     """The longest stall of each flow, in ``longest_stall_s``."""
     network: float
-    """What the network can carry, in links; ``equal_cost`` what its paths of equal cost can, ``equal_split`` what they do if split equally."""
+    """Maximum flow of the network, in rates of a link. ``equal_cost`` is that of its paths of equal cost. ``equal_split`` is the flow that
+    these paths carry if every node splits equally."""
     equal_cost: float
     equal_split: float
 
     @classmethod
     def of(cls, place: Place, results: Mapping[str, Result]) -> Spread:
-        """What the experiments say of the network."""
+        """The results of the experiments on the network."""
         result = results[place.key]
         rates = goodput(result, ["stack", "routing", *(["loss"] if "loss" in result.keys else [])])
         known = {group[:2]: mean for group, mean in rates.items() if not any(group[2:])}
@@ -81,7 +82,7 @@ class Spread:
 
     @property
     def bound(self) -> float:
-        """Payload over all disjoint paths."""
+        """Payload that all disjoint paths carry, Mbit/s."""
         return payload(self.place.paths)
 
     def rate(self, stack: str, routing: str | None = None) -> Mean:
@@ -89,7 +90,7 @@ class Spread:
         return self.rates[stack, routing or self.routing]
 
     def says(self, *stacks: str, routing: str | None = None) -> str:
-        """Goodput in words."""
+        """Goodput of these stacks as text."""
         return ", ".join(f"{STACKS[stack]} {self.rate(stack, routing)}" for stack in stacks) + " Mbit/s"
 
     def of_stack(self, table: pl.DataFrame, stack: str, routing: str | None = None) -> pl.DataFrame:
@@ -97,7 +98,7 @@ class Spread:
         return table.filter((pl.col("stack") == stack) & (pl.col("routing") == (routing or self.routing)))
 
     def arriving(self, stack: str) -> list[float]:
-        """What arrives in each second of all runs, as a share of the links' rate."""
+        """Rate of arriving bytes in each second of all runs, as a share of the links' rate."""
         return (self.of_stack(self.arrived, stack)["mbps"] / (self.place.paths * LINK_MBPS)).to_list()
 
     def goodput(self, stack: str) -> list[float]:
@@ -110,7 +111,7 @@ class Spread:
         return longest
 
     def fills(self, stack: str) -> bool:
-        """Whether it has all the payload of the disjoint paths."""
+        """Whether a stack's goodput is all the payload of the disjoint paths (at least ``FULL`` of it)."""
         return self.rate(stack).value >= FULL * self.bound
 
     def more_fluctuating(self, one: str, other: str) -> bool:
@@ -119,7 +120,7 @@ class Spread:
         return difference.value > (difference.half_width or 0.0)
 
     def fluctuation(self, stack: str) -> Mean:
-        """Of the goodput of seconds, in percent."""
+        """Standard deviation over mean of the goodput of seconds, in percent."""
         found: Mean = fluctuation(self.of_stack(self.seconds, stack), ["stack"])[stack]
         return found
 
@@ -135,7 +136,7 @@ class Spread:
         ]  # fmt: skip
 
     def picture(self) -> Picture:
-        """The thesis\' figure, by the forwarding that it is judged by and by another."""
+        """The thesis' figure, with the forwarding by which the network is judged and with another."""
         routings = [self.routing, *(["ecmp"] if self.routing != "ecmp" else ["ecmp-in-turn"])]
         panels = [
             (FORWARDING[routing], pictures.over_time(self.bins.filter(pl.col("routing") == routing)))
@@ -152,5 +153,5 @@ class Spread:
 
 
 def without_errors(table: pl.DataFrame) -> pl.DataFrame:
-    """The runs without, if there are some with errors."""
+    """The rows of runs without errors."""
     return table.filter(pl.col("loss") == 0) if "loss" in table.columns else table

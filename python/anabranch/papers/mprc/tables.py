@@ -11,7 +11,7 @@ from anabranch.papers.study import Table
 
 
 def bounds(spread: Sequence[Spread]) -> Table:
-    """Bounds and results side by side."""
+    """A table of bounds beside results."""
     rows = []
     for one in spread:
         rows.append(_bound_row(one, "ecmp", "ecmp-in-turn", one.equal_cost, one.equal_split))
@@ -20,8 +20,9 @@ def bounds(spread: Sequence[Spread]) -> Table:
     return Table(
         "bounds",
         "Bounds, Section 5.2",
-        "Mbit/s: what the network can carry between the two nodes at all, what the links in use can, what they carry if every node "
-        f"(or the source) splits equally; the last times {PAYLOAD_TEXT} is all the payload that there can be; and what MPRC has.",
+        "Mbit/s: the maximum flow between the two nodes, the maximum flow over the links in use, and the flow over these links if "
+        "every node (or the source) splits equally. The last one times"
+        f" {PAYLOAD_TEXT} is the bound of the payload. The last two columns are MPRC's goodput.",
         ["network", "forwarding", "max flow", "over its links", "split equally", "of that payload", "at random", "in turn"],
         rows,
     )  # fmt: skip
@@ -42,13 +43,13 @@ def _bound_row(one: Spread, random: str, turn: str, links: float, split: float) 
 
 
 def selectors(*spread: Spread) -> Table:
-    """At random and in turn, for data and for ACKs."""
+    """A table of random and round-robin selection, for data and for ACKs."""
     routings = [name for name in FORWARDING if name != "ospf"]
     return Table(
         "selectors",
         "Selection, Section 5.2",
-        "Mbit/s. ns-3's ECMP takes a next hop at random for every packet. In turn, overtaking is regular and bounded, which duplicate "
-        "ACKs stand better.",
+        "Goodput in Mbit/s. ns-3's ECMP takes a next hop at random for every packet. In turn, overtaking is regular and bounded, "
+        "which harms detection by duplicate ACKs less.",
         ["network", "forwarding", *STACKS.values()],
         [
             [one.place.name, FORWARDING[routing], *(str(one.rate(stack, routing)) for stack in STACKS)]
@@ -60,7 +61,7 @@ def selectors(*spread: Spread) -> Table:
 
 
 def steadiness(spread: Sequence[Spread]) -> Table:
-    """How much each second has, at the receiver's links and as goodput, and the longest stall."""
+    """A table of the rates by second, at the receiver's links and as goodput, and of the longest stall."""
     rows = []
     for one in spread:
         for stack, name in STACKS.items():
@@ -75,8 +76,8 @@ def steadiness(spread: Sequence[Spread]) -> Table:
         "Steadiness, Figures 2.4, 5.5 and 5.6",
         "Over disjoint paths at random, second by second after the first five. Arriving: the least second, as a share of the links' rate. "
         "Goodput: the least second, as a share of their payload, the seconds with less than 90 % of it, and standard deviation over mean. "
-        "Last, the longest time in which the application got nothing, because it waited for a repair. The thesis does not say where it "
-        "measures.",
+        "Longest stall: the longest time without data for the application, because it waited for a retransmission. The thesis does "
+        "not say where it measures.",
         [
             "network",
             "stack",

@@ -1,7 +1,7 @@
 """Lee, Park and Choi, "Improving TCP performance in multipath packet forwarding networks" (2002).
 
-What packet-by-packet and flow-by-flow forwarding over several paths bring plain TCP, a greater duplicate-ACK threshold, an ACK
-that is delayed for segments out of order too, and both together.
+The study compares stacks over several paths, with forwarding packet by packet and flow by flow. The stacks are plain TCP, a greater
+duplicate-ACK threshold, a delayed ACK that also delays ACKs for segments out of order, and both together.
 """
 
 from collections.abc import Mapping

@@ -23,7 +23,7 @@ PEAKS = (30, 60, 70)
 AT_RANDOM = "random"
 LIGHT, HEAVY, CONGESTED = "light (30 Mbit/s)", "heavy (60 Mbit/s)", "congested (70 Mbit/s)"
 _BOTH_CHOICES = (schemes.STANDARD, *schemes.PROPOSED)
-"""What is also run with paths at random."""
+"""The schemes that are also simulated with paths at random."""
 _NEAR = {"topology.override": '[{ link = ["Los Angeles", "Houston"], delay = "9ms" }]'}
 _LOADS = dict(zip(PEAKS, (LIGHT, HEAVY, CONGESTED), strict=True))
 _PEAK_KEY = "traffic[1].on-off.peak"
@@ -37,7 +37,7 @@ _SAYS = {
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """A single path, every scheme, and the packet-level ones with paths at random."""
+    """The experiments: a single path, every scheme, and the packet-level schemes also with paths at random."""
     runs = {"single": schemes.STANDARD.settings("single")}
     runs |= {scheme.name: scheme.settings() for scheme in schemes.ALL}
     runs |= {f"{AT_RANDOM}-{scheme.name}": scheme.settings(AT_RANDOM) for scheme in _BOTH_CHOICES}
@@ -76,7 +76,7 @@ def ratios(results: Mapping[str, Result], choice: str = "") -> Ratios:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the figure says."""
+    """The findings on the figure."""
     in_turn, at_random = ratios(results), ratios(results, AT_RANDOM)
     numbers = [
         Number(_id(scheme, peak), gain(one).mean, gain(one).half_width)
@@ -110,7 +110,7 @@ def _gain_claims(lab: Lab, in_turn: Ratios, close_by: Ratios) -> list[Claim]:
         reason = ""
         if scheme in schemes.PROPOSED:
             reason = (
-                "At light load the difference between the paths decides, 4 ms as we have rebuilt the network. "
+                "At light load the difference in delay between the paths decides. It is 4 ms in our rebuilt network. "
                 f"With 2 ms the gain at light load is {gain(close_by.at(scheme=scheme.label))} %."
             )
         claims.append(

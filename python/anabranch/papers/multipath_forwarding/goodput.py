@@ -27,7 +27,7 @@ class Estimate:
     half_width: float | None
 
     def __str__(self) -> str:
-        """As a text shows it."""
+        """The mean and its half width, as text."""
         return with_interval(self.mean, self.half_width)
 
 
@@ -35,27 +35,27 @@ class Ratios:
     """Relative goodputs: one for each seed and each combination of keys."""
 
     def __init__(self, table: pl.DataFrame) -> None:
-        """Of a table with the columns ``ratio``, ``seed`` and the keys."""
+        """The ratios of a table with the columns ``ratio``, ``seed`` and the keys."""
         self.table = table
 
     def values(self, **where: object) -> list[float]:
-        """One for each seed, in their order."""
+        """The ratios of these keys, one for each seed, in the order of seeds."""
         found = self.table.filter(*(pl.col(key) == value for key, value in where.items())).sort("seed")
         if found.is_empty() or found["seed"].is_duplicated().any():
             raise LookupError(f"{len(found)} ratios instead of one for each seed: {where}")
         return found["ratio"].to_list()
 
     def at(self, **where: object) -> Estimate:
-        """The mean of these."""
+        """The mean ratio of these keys."""
         return Estimate(*measures.over_seeds(self.values(**where)))
 
     def difference(self, scheme: str, other: str, **where: object) -> Estimate:
-        """By how much one scheme is ahead of another, seed by seed."""
+        """The mean over seeds of one scheme's ratio less another's."""
         both = zip(self.values(scheme=scheme, **where), self.values(scheme=other, **where), strict=True)
         return Estimate(*measures.over_seeds([one - two for one, two in both]))
 
     def summary(self, *by: str, **where: object) -> pl.DataFrame:
-        """Means and half widths by some keys, of the rest of which one value is left."""
+        """Means and half widths by the keys ``by``; ``where`` selects one value of each other key."""
         found = self.table.filter(*(pl.col(key) == value for key, value in where.items()))
         return measures.summary(found.sort(*by, maintain_order=True), by, "ratio")
 
@@ -68,7 +68,7 @@ def total(result: Result, names: Mapping[str, str] | None = None, traffic: str =
 
 
 def relative(goodput: pl.DataFrame, single: pl.DataFrame, on: Sequence[str] = ()) -> pl.DataFrame:
-    """``goodput`` with its ``ratio`` to that of a single path with the same seed, and alike in the keys ``on``."""
+    """``goodput`` with its ``ratio`` to the goodput of a single path with the same seed and the same keys ``on``."""
     base = single.select("seed", *on, base="goodput")
     return goodput.join(base, on=["seed", *on], how="left", maintain_order="left").with_columns(
         ratio=pl.col("goodput") / pl.col("base")
@@ -76,7 +76,7 @@ def relative(goodput: pl.DataFrame, single: pl.DataFrame, on: Sequence[str] = ()
 
 
 def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) -> list[bool]:
-    """Whether each relative goodput is within reach of the published one; ``percent`` says that those are gains in percent."""
+    """Whether each relative goodput is within reach of the published one. With ``percent``, published numbers are gains in percent."""
     close = []
     for name, estimate in found.items():
         value = lab.published[name].value
@@ -88,6 +88,6 @@ def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) 
 
 
 def gain(estimate: Estimate) -> Estimate:
-    """A relative goodput as the gain over one, in percent."""
+    """The gain of a relative goodput over 1, in percent."""
     half = None if estimate.half_width is None else 100 * estimate.half_width
     return Estimate(100 * (estimate.mean - 1), half)

@@ -1,4 +1,4 @@
-"""By which rules the paper's claims about parallel paths are judged; ``claims.toml`` has the sentences."""
+"""The rules for the verdicts on the paper's claims about parallel paths; ``claims.toml`` has the sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOSSES = (0.0, 0.001)
 
 
 def claims(said: Statements, grid: Ratios, thresholds: Ratios, ports: Ratios, read: Ratios) -> list[Claim]:
-    """Of relative goodput by scheme, paths, difference and loss; by threshold; by a hash of ports; and in other readings."""
+    """The claims, from relative goodput: by scheme, paths, difference and loss; by threshold; by a hash of ports; and in other readings."""
     means = _Means(grid)
     return [
         *_figure_4_claims(said, thresholds),
@@ -38,7 +38,7 @@ class _Means:
         return self.grid.at(scheme=scheme, paths=n, difference=difference, loss=loss).mean
 
     def row(self, scheme: str, difference: float, loss: float = 0.0) -> str:
-        """Over two to five paths."""
+        """The mean relative goodputs over two to five paths."""
         return _texts([self(scheme, n, difference, loss) for n in SEVERAL])
 
     def steps(self, scheme: str) -> list[bool]:

@@ -15,7 +15,7 @@ from anabranch.papers.study import Number, Picture
 
 
 def numbers(grid: Ratios) -> list[Number]:
-    """Every scheme where delays differ most, and what the text says of the modified delayed ACK."""
+    """Numbers of every scheme at the greatest difference in delay, and the text's numbers of the modified delayed ACK."""
     found = []
     for name, n in (("figure-6-two-paths", 2), ("figure-6-three-paths", 3)):
         estimate = grid.at(scheme=schemes.MODIFIED.label, paths=n, difference=100.0, loss=0.0)
@@ -37,7 +37,7 @@ def numbers(grid: Ratios) -> list[Number]:
 
 
 def pictures(grid: Ratios, thresholds: Ratios) -> list[Picture]:
-    """Of relative goodput by scheme, paths, difference and loss, and by threshold."""
+    """Pictures of relative goodput by scheme, paths, difference and loss, and by threshold."""
 
     def by_paths(scheme: schemes.Scheme, loss: float) -> Any:
         table = grid.summary("difference", "paths", scheme=scheme.label, loss=loss)

@@ -1,4 +1,4 @@
-"""Figures 4 to 9: one to five parallel paths, each later than the one before by a share of the first one's delay."""
+"""Figures 4 to 9: one to five parallel paths. Each takes longer than the one before, by a share of the first path's delay."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FIGURE_4_DIFFERENCES = (25, 100)
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Each scheme over numbers of paths, differences and losses; and thresholds over numbers of paths."""
+    """The experiments: each scheme by number of paths, difference and loss; and thresholds by number of paths."""
 
     def experiment(name: str, *settings: Mapping[str, str]) -> Experiment:
         full = merged(*settings)
@@ -55,7 +55,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the six figures say."""
+    """The findings on the six figures."""
     goodputs = {scheme: _collected(results, f"parallel-{scheme.name}", _differences(lab)) for scheme in schemes.ALL}
     single = goodputs[schemes.STANDARD].filter((pl.col("paths") == 1) & (pl.col("difference") == 0))
     lossy, lossless = (single.filter(pl.col("loss") == loss) for loss in reversed(LOSSES))
@@ -75,12 +75,12 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
 
 
 def _differences(lab: Lab) -> tuple[int, ...]:
-    """By how much each path is later than the one before, in percent of the first one's delay."""
+    """Differences in delay between a path and the one before, in percent of the first path's delay."""
     return (0, 25, 100) if lab.quick else (0, 25, 50, 100)
 
 
 def _delays(paths: int, differences: tuple[int, ...]) -> dict[str, str]:
-    """The scenario's ``difference`` is that of the last path from the first."""
+    """Settings for these differences. The scenario's ``difference`` is that between the last path and the first."""
     if paths == 1:
         return {_PATHS: "1", _DIFFERENCE: '"0ms"'}
     texts = [f"{_DELAY_MS * (paths - 1) * difference / 100:g}ms" for difference in differences]
@@ -88,7 +88,7 @@ def _delays(paths: int, differences: tuple[int, ...]) -> dict[str, str]:
 
 
 def _collected(results: Mapping[str, Result], name: str, differences: tuple[int, ...]) -> pl.DataFrame:
-    """Goodput over all numbers of paths; a single one is there at every difference."""
+    """Goodput by number of paths and difference; a single path has the same rows for every difference."""
     tables = []
     for paths in PATHS:
         table = total(results[f"{name}-{paths}"], _KEYS)

@@ -1,4 +1,4 @@
-"""Figures 10 and 11: two paths that share a link, and a third one that only explicit paths or another cost reach."""
+"""Figures 10 and 11: two paths that share a link, and a third path that needs explicit paths or another cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCENARIO = "partial-paths.toml"
 TWO_LSPS, THREE_LSPS = "two LSPs", "three LSPs"
 EQUAL, HALVED, DOUBLED = 1.0, 0.5, 2.0
-"""The cost of R0-R2."""
+"""The costs of R0-R2 that are simulated; the paper says that it halves the cost."""
 
 _QUICK = {"run.duration": '"6s"', "run.warm_up": '"2s"', "run.seeds": "1"}
 _CORE = (
@@ -57,7 +57,7 @@ _LABELS = [*(scheme.label for scheme in schemes.PACKET_LEVEL), *_LSPS]
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Every scheme at three costs of R0-R2 without loss and at one with loss, and label-switched paths with both."""
+    """The experiments: every scheme at three costs of R0-R2 without loss, and at one cost with loss; label-switched paths with and without loss."""
     made = []
     for name, loss in (("", {}), ("-lossy", _LOSSY)):
         costs = {_COST: f"[{EQUAL}, {HALVED}, {DOUBLED}]" if not loss else f"{DOUBLED}"}
@@ -75,7 +75,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the two figures say."""
+    """The findings on the two figures."""
     ratios = Ratios(pl.concat([_ratios(results, "", 0.0), _ratios(results, "-lossy", 0.001)]))
     figure_10 = {key: ratios.at(scheme=label, cost=EQUAL, loss=0.0) for key, label in _SAID.items()}
     lsps = {key: ratios.at(scheme=label, loss=0.0) for key, label in _SAID_LSPS.items()}
@@ -169,10 +169,10 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
             where,
             "At half the cost of R0-R2 equal-cost routing finds three paths.",
             "does not hold" if all(halved) else "holds",
-            f"At half the cost every scheme delivers exactly what it does at the full cost: plain TCP {at(standard, 0.0, HALVED)}, threshold "
+            f"At half the cost every scheme has exactly the goodput that it has at the full cost: plain TCP {at(standard, 0.0, HALVED)}, threshold "
             f"{at(schemes.THRESHOLD.label, 0.0, HALVED)}.",
-            "It makes the two paths over R2 cheaper (2.5 against 4 links). At twice the cost all three cost 4; this is what we take for "
-            "Figure 11.",
+            "Half the cost makes the two paths over R2 cheaper (2.5 against 4 links). At twice the cost all three cost 4. We take "
+            "this cost for Figure 11.",
         ),
         Claim(
             "proposals-beat-two-lsps",
@@ -187,7 +187,8 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
             "Three label-switched paths, flow by flow, bring the most, with link loss as well.",
             judged(greatest),
             f"Three LSPs {three}, with link loss {at(THREE_LSPS, 0.001, None)}; {share(greatest)} with packet-level schemes.",
-            "Equal-cost routing sends half of all packets over R5, so it stops at twice 100 Mbit/s; thirds could use 232 of the 255 Mbit/s.",
+            "Equal-cost routing sends half of all packets over R5, so it stops at twice 100 Mbit/s. A split into thirds could use "
+            "232 of the 255 Mbit/s.",
         ),
         Claim(
             "thresholds-better-with-loss",
@@ -229,7 +230,7 @@ def _pictures(lab: Lab, ratios: Ratios) -> list[Picture]:
         Picture(
             "figure-11",
             "Figure 11",
-            "As before, but the cost of R0-R2 makes three equal-cost paths; (b) with link loss.",
+            "The same schemes, with a cost of R0-R2 that makes three equal-cost paths; (b) with link loss.",
             charts.side_by_side(eleven, one_scale=True),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Where the paper is silent: the same three paths read in other ways."""
+"""Other readings of points on which the paper is silent, over the same three paths."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SCHEMES = (schemes.STANDARD, schemes.MODIFIED, schemes.THRESHOLD, schemes.INTEG
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading: what is set otherwise, for every scheme and the single path too."""
+    """A reading: settings for every scheme, and for the single path too."""
 
     name: str
     says: str
     settings: Mapping[str, str] = field(default_factory=dict)
     receiver: str = schemes.MODIFIED.ack
-    """The modified delayed ACK."""
+    """The receiver with the modified delayed ACK."""
 
 
 READINGS = (
@@ -61,7 +61,7 @@ READINGS = (
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Packet by packet over one path and three, and flow by flow over three, in every reading."""
+    """The experiments in every reading: packet by packet over one path and three, and flow by flow over three."""
     made = []
     for reading in READINGS:
         packet = merged(
@@ -106,7 +106,7 @@ def ratios(results: Mapping[str, Result]) -> Ratios:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """One table: all schemes in all readings."""
+    """A table of all schemes in all readings."""
     found = ratios(results)
     rows = [
         [reading.says, *(str(found.at(reading=reading.name, scheme=scheme.label)) for scheme in _SCHEMES)]
@@ -115,7 +115,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     table = Table(
         "readings",
         "Other readings",
-        "Goodput over three paths, relative to a single path that is read in the same way; delays of 10, 12.5 and 15 ms, no link loss.",
+        "Goodput over three paths, relative to a single path with the same reading; delays of 10, 12.5 and 15 ms, no link loss.",
         ["Reading", *(scheme.label for scheme in _SCHEMES)],
         rows,
     )

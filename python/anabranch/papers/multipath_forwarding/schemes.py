@@ -9,18 +9,18 @@ class Scheme:
     """A way of using several paths."""
 
     label: str
-    """As figures call it."""
+    """The name in figures."""
     detection: str = '"dup-ack"'
     ack: str = '"immediate"'
     routing: str = '"packet"'
 
     @property
     def name(self) -> str:
-        """As directories call it."""
+        """The name in directories."""
         return self.label.replace(" ", "-")
 
     def settings(self, routing: str | None = None) -> dict[str, str]:
-        """Of a scenario with one stack ``tcp`` and two kinds of traffic; ``routing`` is another name of its routing."""
+        """Settings of a scenario with one stack ``tcp`` and two kinds of traffic; ``routing`` replaces the scheme's routing."""
         name = self.routing if routing is None else f'"{routing}"'
         return {
             "stacks.tcp.detection": self.detection,
@@ -44,5 +44,5 @@ LABELS = [scheme.label for scheme in ALL]
 
 
 def merged(*settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings of which the later ones hold."""
+    """All settings in one; later ones replace earlier ones."""
     return {key: value for one in settings for key, value in one.items()}

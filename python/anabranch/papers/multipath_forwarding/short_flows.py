@@ -1,4 +1,4 @@
-"""Section IV.D, last paragraph: short flows, as of web pages."""
+"""Section IV.D, last paragraph: short flows, such as web pages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SCENARIO = "vbns-web.toml"
 _ACKS = {schemes.STANDARD.ack: "single", schemes.MODIFIED.ack: "single-modified-delayed-ACK"}
 _TWO_AT_ONCE = "initial-window-of-two"
 _PATIENCE_S = 3.0
-"""Flows that start later than this before the end do not count: they might not be over."""
+"""Flows that start less than this before the end do not count, because they may be unfinished."""
 _QUICK = {"run.duration": '"7s"', "run.seeds": "1"}
 STANDARD_RECEIVER, SAME_RECEIVER = "one path, immediate ACKs", "one path, the same receiver"
 _SCHEMES = (schemes.STANDARD, *schemes.PROPOSED, schemes.FLOW_LEVEL)
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Every scheme, and a single path with the standard and with the modified receiver."""
+    """The experiments: every scheme, and a single path with the standard and with the modified receiver."""
     runs = {scheme.name: scheme.settings() for scheme in _SCHEMES}
     for ack, name in _ACKS.items():
         runs[name] = merged(schemes.STANDARD.settings("single"), {"stacks.tcp.ack": ack})
@@ -42,7 +42,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the paragraph says."""
+    """The findings on the paragraph."""
     singles = {ack: _speed(results[f"web-{name}"]) for ack, name in _ACKS.items()}
     tables = []
     for scheme in _SCHEMES:
@@ -84,8 +84,8 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
     delayed = (schemes.MODIFIED, schemes.INTEGRATED)
     rows = ", ".join(f"{scheme.label} {gain(short[scheme])} % (FTP {gain(long[scheme])} %)" for scheme in claimed)
     reason = (
-        "A delayed ACK costs a short flow more than a second path brings: its first segment, alone in the initial window, waits 200 ms "
-        "for its ACK, and so does an odd last one. Against a single path with the same receiver "
+        "A delayed ACK costs a short flow more time than a second path saves. Its first segment, alone in the initial window, waits "
+        "200 ms for its ACK, and so does an odd last segment. Against a single path with the same receiver "
         + " and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed)
         + f". With an initial window of two segments the modified delayed ACK is at {gain(two_at_once.at())} % instead."
     )
@@ -111,5 +111,5 @@ def _picture(ratios: Ratios) -> Picture:
         x_order=[STANDARD_RECEIVER, SAME_RECEIVER],
     )
     return Picture(
-        "short-flows", "Section IV.D", "What short flows gain over the vBNS under congesting other traffic.", chart
+        "short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", chart
     )

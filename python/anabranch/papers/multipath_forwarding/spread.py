@@ -1,4 +1,4 @@
-"""Another reading of Figures 5, 6 and 8: the difference is that of the last path from the first, and the others lie between."""
+"""Another reading of Figures 5, 6 and 8: the difference is that between the last path and the first; the others lie between."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 _PATHS = (3, 4, 5)
-"""With two paths the readings are one."""
+"""Numbers of paths; with two paths both readings are the same."""
 _SCHEMES = (schemes.STANDARD, *schemes.PROPOSED)
 _KEYS = {"topology.generate.paths": "paths", "topology.generate.difference": "difference"}
 
 
 def settings(lab: Lab) -> dict[str, dict[str, str]]:
-    """Of the experiments, by their names."""
+    """The settings of the experiments, by their names."""
     delays = {
         "topology.generate.paths": str(list(_PATHS)),
         "topology.generate.difference": '["2.5ms", "10ms"]' if lab.quick else '["2.5ms", "5ms", "10ms"]',
@@ -33,7 +33,7 @@ def settings(lab: Lab) -> dict[str, dict[str, str]]:
 
 
 def findings(lab: Lab, results: Mapping[str, Result], single: pl.DataFrame, grid: Ratios) -> Findings:
-    """Both readings side by side."""
+    """A table of both readings side by side."""
     tables = [
         relative(total(results[f"spread-{scheme.name}"], _KEYS), single).with_columns(scheme=pl.lit(scheme.label))
         for scheme in _SCHEMES
@@ -48,5 +48,5 @@ def findings(lab: Lab, results: Mapping[str, Result], single: pl.DataFrame, grid
             other = [ratios.at(scheme=scheme.label, paths=n, difference=text) for n in _PATHS]
             rows.append([scheme.label, f"{percent:g} %", *map(str, ours), *map(str, other)])
     columns = ["Scheme", "Difference", *(f"{n} paths{of}" for of in (", each path", ", the last path") for n in _PATHS)]
-    caption = "Relative goodput if each path is later than the one before by the difference (as we read it), or only the last than the first."
+    caption = "Relative goodput in two readings: each path takes longer than the one before by the difference (as we read it), or only the last path takes longer than the first."
     return Findings([], [], [], [Table("spread", "Other readings, delay differences", caption, columns, rows)])

@@ -1,4 +1,4 @@
-"""TCPBP: routing by predicted TCP throughput (Vilela, Fonseca and Fonseca). The data of the study stand beside its modules."""
+"""TCPBP: routing by predicted TCP throughput (Vilela, Fonseca and Fonseca). The study's data are beside its modules."""
 
 from collections.abc import Mapping
 
@@ -21,13 +21,13 @@ from anabranch.results import Result
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """What is run."""
+    """The experiments of all parts."""
     parts = (throughput, together, absolute, fairness, law, controller, asymmetry)
     return [experiment for part in parts for experiment in part.experiments(lab)]
 
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
-    """What the results say."""
+    """The findings of the study."""
     evidence = Evidence(lab, results)
     return Findings(
         claims.all_of(evidence), numbers.all_of(evidence), pictures.all_of(evidence), tables.all_of(evidence)

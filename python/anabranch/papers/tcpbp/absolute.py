@@ -1,4 +1,4 @@
-"""Table 4's 17.1, 13.3 and 16.8 Mbit/s: four times what these paths can give one flow. What would give it?"""
+"""Table 4's 17.1, 13.3 and 16.8 Mbit/s are four times the goodput of one flow on these paths: settings that would give them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,29 +13,29 @@ from anabranch.results import Result
 ROUTES = ("1-3-4-10", "1-5-10", "1-5-4-10")
 MSS = 1460
 SEGMENTS = (1, 2, 4)
-"""How many segments NetEm loses as one, if hosts leave it to the card to split them: Linux makes at least two of them one packet.
+"""Number of segments that NetEm loses as one, if the network card splits them. Then Linux sends at least two of them as one packet.
 
-A packet of two segments is taken as one of twice the size, as if the window grew by whole packets too: the most that it can give.
+A packet of two segments is modelled as one segment of twice the size, as if the window also grew by whole packets. This is an upper bound.
 """
 DELAYS = {"delay both ways": True, "delay one way": False}
 _ALIKE = 6
-"""Copies of each, as every flow is alone."""
+"""Number of copies of each path; every flow is alone on its copy."""
 _NO_DELAY_S = 1e-9
 
 
 def settings() -> list[tuple[str, int]]:
-    """Which ways have delay, and how many segments are lost as one."""
+    """The settings: directions with delay, and number of segments that are lost as one."""
     return [(delay, segments) for delay in DELAYS for segments in SEGMENTS]
 
 
 def title(setting: tuple[str, int]) -> str:
-    """In words."""
+    """The setting as text."""
     delay, segments = setting
     return f"{delay}, {segments} segment{'s' if segments > 1 else ''} lost as one"
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """One flow on each route, in all settings."""
+    """The experiment: one flow on each route, in all settings."""
     topology = networks.ten_nodes("0.0040")
     found = []
     for delay, both in DELAYS.items():
@@ -58,7 +58,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def rates(result: Result) -> Mapping[tuple[tuple[str, int], str], tuple[float, float | None]]:
-    """By setting and route: Mbit/s of a flow, with half of the interval over seeds."""
+    """Goodput of a flow in Mbit/s with half of the interval over seeds, by setting and route."""
     parts = pl.col("src").str.split("/").list.first().str.split(":")
     table = flows(result).with_columns(delay=parts.list.get(0), route=parts.list.get(1))
     means = table.group_by("delay", "route", "mss", "seed").agg(mbps=pl.col("goodput_bps").mean() / 1e6).sort("seed")

@@ -1,4 +1,4 @@
-"""Networks whose links differ in both directions: the paper hopes for more from them (section 5.2)."""
+"""Networks whose links differ between their two directions. The paper hopes for greater gains on them (section 5.2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ KINDS = {"symmetric": True, "asymmetric": False}
 TEN, BACKBONE, LARGE = "ten nodes", "topozoo/AttMpls", "sndlib/germany50"
 FLOWS = 10
 _PAIRS_RUN = 40
-"""Of a backbone, so many differing pairs are run."""
+"""Number of differing pairs of a backbone that are simulated."""
 GBIT = 10**9
 
 Trip = tuple[Path, Path]
 
 
 def network(shape: str, symmetric: bool, seed: int) -> Topology:
-    """The testbed's cables with drawn delays and losses; or a backbone, its delays by length, with drawn losses."""
+    """The testbed's cables with drawn delays and losses, or a backbone with delays by length and drawn losses."""
     if shape == TEN:
         return networks.drawn(networks.ten_nodes(), seed, symmetric=symmetric)
     return networks.drawn(completed(topologies.load(shape), capacity_bps=GBIT), seed, symmetric=symmetric, delays=False)
@@ -38,26 +38,26 @@ def network(shape: str, symmetric: bool, seed: int) -> Topology:
 
 @dataclass(frozen=True)
 class Compared:
-    """The round trips of TCPBP and delay in one network, where they differ."""
+    """The round trips of TCPBP and delay in one network, for the pairs on which they differ."""
 
     topology: Topology
     pairs: int
     differing: Mapping[Pair, tuple[Trip, Trip]]
-    """By pair: of TCPBP and of delay, each there and back."""
+    """TCPBP's round trip and delay's, by pair; each is a path there and a path back."""
 
     def predicted(self) -> dict[Pair, float]:
-        """Ratios by equation 2."""
+        """TCPBP's throughput over delay's by equation 2, for each differing pair."""
         law = networks.law(self.topology)
         return {pair: law(*ours) / law(*theirs) for pair, (ours, theirs) in self.differing.items()}
 
     def on_both_ways(self, pair: Pair) -> bool:
-        """Whether the routes differ there and back, not only on one way."""
+        """Whether the routes differ on both ways, not on one way only."""
         ours, theirs = self.differing[pair]
         return ours[0] != theirs[0] and ours[1] != theirs[1]
 
 
 def compared(topology: Topology) -> Compared:
-    """Both metrics' round trips."""
+    """Compare the round trips of TCPBP and delay in a network."""
     routes = networks.chosen(topology, (TCPBP, DELAY))
     pairs = networks.pairs(topology)
 
@@ -69,9 +69,10 @@ def compared(topology: Topology) -> Compared:
 
 
 def predicted(lab: Lab, shape: str, kind: str) -> dict[str, list[float]]:
-    """Of many draws: the ``share`` of pairs that differ, and the mean ratio of ``differing`` and of ``all`` pairs by equation 2.
+    """The values of many draws, by equation 2.
 
-    Of the differing ones also those that differ on one way only, ``one``, and on ``both``.
+    ``share`` is the share of pairs that differ. ``differing`` and ``all`` are the mean ratios of differing and of all pairs.
+    ``one`` and ``both`` are the mean ratios of pairs that differ on one way only, and on both ways.
     """
     number = (10 if lab.quick else 100) if shape == TEN else (2 if lab.quick else 20)
 
@@ -94,12 +95,12 @@ def predicted(lab: Lab, shape: str, kind: str) -> dict[str, list[float]]:
 
 
 def shapes(lab: Lab) -> Sequence[str]:
-    """Those that are predicted."""
+    """The networks with predictions."""
     return (TEN, BACKBONE) if lab.quick else (TEN, BACKBONE, LARGE)
 
 
 def seeds(lab: Lab) -> range:
-    """The draws that are run."""
+    """The draws that are simulated."""
     return range(1, 1 + (lab.seeds or (3 if lab.quick else 8)))
 
 
@@ -112,7 +113,7 @@ def _sampled(one: Compared, lab: Lab) -> list[Pair]:
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Differing pairs of drawn networks, by both metrics, with ten flows."""
+    """The experiments: differing pairs of drawn networks, by both metrics, with ten flows."""
     found = []
     for shape in (TEN, BACKBONE):
         for kind, symmetric in KINDS.items():
@@ -139,7 +140,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def measured(lab: Lab, results: Mapping[str, Result], shape: str, kind: str) -> tuple[float, float | None]:
-    """The mean ratio over differing pairs, over draws."""
+    """Mean over draws of the mean measured ratio of differing pairs, with half of its interval."""
     means = []
     for seed in seeds(lab):
         one = compared(network(shape, KINDS[kind], seed))
@@ -150,10 +151,10 @@ def measured(lab: Lab, results: Mapping[str, Result], shape: str, kind: str) -> 
 
 
 def round_trips_missed(lab: Lab) -> dict[str, Any]:
-    """On asymmetric ten-node networks, all round trips compared: those of the best paths each way, and the best ones.
+    """Compare the round trips of the best paths each way with the best round trips, on asymmetric ten-node networks.
 
-    ``share``: pairs whose best round trip is another, of each draw; ``worst``: the greatest cost over the least; ``testbed``: how many
-    pairs of the symmetric testbed.
+    ``share`` is the share of pairs whose best round trip is another one, for each draw. ``worst`` is the greatest ratio of costs.
+    ``testbed`` is the number of such pairs on the symmetric testbed.
     """
     number = 3 if lab.quick else 20
 

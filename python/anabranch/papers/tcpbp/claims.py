@@ -1,4 +1,4 @@
-"""What the paper says, and by which rule each statement is judged."""
+"""The claims of the paper, with the rules for their verdicts."""
 
 from math import log
 
@@ -10,20 +10,20 @@ from anabranch.papers.tcpbp.throughput import FLOWS
 from anabranch.report.chart import with_interval
 
 SAME, PARTLY = 0.1, 0.5
-"""Quotients are 'quite close' up to the first; beyond the second they are not."""
+"""Spreads of quotients: 'quite close' holds up to the first, and partly up to the second."""
 NO_EFFECT_ON_JAIN = 0.05
 CLEARLY = 1.03
-"""One mean is above another if it is so much greater."""
+"""Least ratio of two means at which the first is above the second."""
 FOUND_BEST, MOSTLY_BEST = 0.95, 0.8
 MUCH_CALMER = 0.6
-"""Of changes, what a threshold may leave."""
+"""Greatest share of route changes that may remain with a threshold which prevents changes."""
 NO_LOSS = 0.98
-"""Of goodput, that a measure may cost without harm."""
+"""Least share of the goodput that must remain for a measure to do no harm."""
 LAW_EXPONENT = (-0.65, -0.35)
 
 
 def all_of(evidence: Evidence) -> list[Claim]:
-    """In the order of the paper."""
+    """All claims, in the order of the paper."""
     return [
         _law_range(evidence),
         _round_trips(evidence),
@@ -74,9 +74,9 @@ def _law_range(evidence: Evidence) -> Claim:
             f"{slope:.2f} at an RTT of {2 * float(delay.removesuffix('ms')):g} ms" for delay, slope in whole.items()
         )
         + f"; from p = 0.003 on {many(law.CUBIC)}, that of NewReno {many(law.NEWRENO)}.",
-        "At long RTTs and few losses CUBIC leaves its Reno-friendly region and goes with p^-0.75 (RFC 9438, section 5.1). With many losses the window is a few "
-        "segments, and the round trip of a recovery, in which it does not grow, is a good part of the time between losses, for NewReno too; Linux's CUBIC "
-        "moreover has whole segments.",
+        "At long RTTs and few losses CUBIC leaves its Reno-friendly region and goes with p^-0.75 (RFC 9438, section 5.1). With many "
+        "losses the window is a few segments. It does not grow in the round trip of a recovery, which is a good part of the time "
+        "between losses. This is so for NewReno too. In addition, Linux's CUBIC counts whole segments.",
     )
 
 
@@ -88,9 +88,10 @@ def _round_trips(evidence: Evidence) -> Claim:
         "Section 4",
         "The least RTT sqrt(p) of a round trip follows from the least d sqrt(p) each way.",
         _verdict(share == 0, False),
-        f"On asymmetric ten-node networks the best path there and the best one back are not the best round trip for {share:.1%} of the pairs; "
-        f"at worst its RTT sqrt(p) is {found['worst']:.2f} times the least. On the symmetric testbed this is so for {found['testbed']} pairs.",
-        "The metric is not isotone: what is best on one way depends on the delay and loss of the other.",
+        f"On asymmetric ten-node networks the best path there and the best one back are not the best round trip for {share:.1%} of "
+        f"the pairs; at worst their RTT sqrt(p) is {found['worst']:.2f} times the least. On the symmetric testbed this is so for "
+        f"{found['testbed']} pairs.",
+        "The metric is not isotonic: the best path on one way depends on the delay and loss of the other way.",
     )
 
 
@@ -105,9 +106,9 @@ def _isotonic(evidence: Evidence) -> Claim:
         "On the paper's own ten nodes it misses "
         + ", ".join(f"{pair.source}-{pair.target} (cost {pair.heuristic_ratio:.3f} times the least)" for pair in pairs)
         + f"; with 50 flows the exact routes of these get {_text(gains.on_differing)} times the goodput.",
-        "1 ms at 9 % loss beats 2 ms at 3 %, but no more after a further 10 ms at 0.1 %: docs/models/routing.md. "
+        "1 ms at 9 % loss costs less than 2 ms at 3 %, but more after a further 10 ms at 0.1 % (docs/models/routing.md). "
         + (
-            "In goodput the exact routes even lose: the better path by the law has more losses, which cost more than the law says."
+            "In goodput the exact routes even lose: the better path by the law has more losses, and these cost more than the law says."
             if gains.on_differing[0] < 1
             else ""
         ),
@@ -186,7 +187,8 @@ def _falls(evidence: Evidence) -> Claim:
         f"TCPBP {'; '.join(texts)}.",
         ""
         if all(falls)
-        else f"Where delay's routes differ, 50 flows do not fill any link. With the flows of all metrics at once that gain falls too, from {_text(together[0])} to "
+        else "Where delay's routes differ, 50 flows do not fill any link. With the flows of all metrics at once that gain falls too, "
+        f"from {_text(together[0])} to "
         f"{_text(together[1])}.",
     )
 
@@ -206,8 +208,10 @@ def _all_routes(evidence: Evidence) -> Claim:
         _verdict(all(small), any(small)),
         f"Ten flows: the sum over all pairs is {_text(hops.of_sums)} times hop-count's and {_text(delay.of_sums)} times delay's; the mean of all "
         f"pairs' ratios {_text(hops.on_all)} and {_text(delay.on_all)}.",
-        f"By the paper's own numbers the mean over all routes would be (26 + 19 x 1.8222) / 45 = {said['hop-count']:.3f} and (39 + 6 x 1.5523) / 45 = "
-        f"{said['delay']:.3f}. What its 1.0095 and 1.0025 are, it does not say; sums, in which a few short routes at full rate outweigh all others, come nearest.",
+        f"By the paper's own numbers the mean over all routes would be (26 + 19 x 1.8222) / 45 = {said['hop-count']:.3f} and (39 + 6 "
+        "x 1.5523) / 45 = "
+        f"{said['delay']:.3f}. It does not say how it computed 1.0095 and 1.0025. Ratios of sums come nearest; in sums a few short "
+        "routes at full rate outweigh all others.",
     )
 
 
@@ -259,11 +263,14 @@ def _proportional(evidence: Evidence) -> Claim:
         "Section 5.2",
         "Throughput and 1 / (RTT sqrt(p)) have quite close quotients, so the law predicts which route is better.",
         _verdict(spread <= SAME, spread <= PARTLY),
-        f"{', '.join(f'{quotient:.1f}' for quotient in quotients)} kbit on the three routes, {spread:.0%} apart (the paper's are 5 % apart). Over all "
+        f"{', '.join(f'{quotient:.1f}' for quotient in quotients)} kbit on the three routes, {spread:.0%} apart (the paper's are 5 % "
+        "apart). Over all "
         f"paths that ten flows do not fill goodput goes with RTT^{fit.rtt_exponent[0]:.2f} p^{fit.loss_exponent[0]:.2f}, and the law names the "
         f"better one of two rival paths in {fit.rank_agreement:.0%}.",
-        f"Over Mathis's formula a flow gets {', '.join(f'{quotient:.2f} on paths that lose {label}' for label, quotient in fit.quotients.items())}: with a window of "
-        "a few segments the round trips of recovery, which the law does not know, are much of the time. TCPBP takes such paths for their short delay.",
+        "Over Mathis's formula a flow gets "
+        f"{', '.join(f'{quotient:.2f} on paths that lose {label}' for label, quotient in fit.quotients.items())}. With a window of a "
+        "few segments the round trips of recovery are much of the time, and the law does not model them. TCPBP takes such paths for "
+        "their short delay.",
     )
 
 
@@ -292,9 +299,11 @@ def _absolute(evidence: Evidence) -> Claim:
         _verdict(all(0.75 < ratio < 1.33 for ratio in off.values()), False),
         f"{', '.join(_text(evidence.route_rate(route)) for route in names.values())} Mbit/s: the paper has {min(off.values()):.1f} to "
         f"{max(off.values()):.1f} times as much.",
-        f"Mathis's formula gives {', '.join(f'{rate:.1f}' for rate in mathis_mbps)} Mbit/s with C = 1.22, and 1.4 times that if only losses of data count. The paper contradicts itself: if "
-        f"a flow got so much, 1 Gbit/s would be full on most differing routes, and Table 3's ratios would be {scaled[0]:.2f}, {scaled[1]:.2f}, {scaled[2]:.2f} "
-        f"for 10, 25 and 50 flows; with our rates the law gives {ours[0]:.2f}, {ours[1]:.2f}, {ours[2]:.2f}, as in the paper's 1.82, 1.84, 1.65. What could raise "
+        f"Mathis's formula gives {', '.join(f'{rate:.1f}' for rate in mathis_mbps)} Mbit/s with C = 1.22, and 1.4 times that if only "
+        "losses of data count. The paper contradicts itself: if a flow had the paper's rate, 1 Gbit/s would be full on most "
+        f"differing routes, and Table 3's ratios would be {scaled[0]:.2f}, {scaled[1]:.2f}, {scaled[2]:.2f} "
+        f"for 10, 25 and 50 flows; with our rates the law gives {ours[0]:.2f}, {ours[1]:.2f}, {ours[2]:.2f}, as in the paper's 1.82, "
+        "1.84, 1.65. What could raise "
         f"the rate (Mbit/s of a lone flow on the three routes): {tried}. {absolute.title(nearest).capitalize()} comes nearest.",
     )
 
@@ -313,7 +322,8 @@ def _fair(evidence: Evidence) -> Claim:
         f"The metrics' indexes are at most {apart:.4f} apart: TCPBP "
         + ", ".join(_text(evidence.jain["tcpbp", flows]) for flows in FLOWS)
         + " with 10, 25, 50 flows.",
-        "The indexes themselves are above the paper's .88 to .95: ten flows on one path lose often enough to get much the same. From 1 to 10 the index of shares of "
+        "The indexes themselves are above the paper's .88 to .95: ten flows on one path lose often enough to get about the same "
+        "throughput. From 1 to 10 the index of shares over "
         + ", ".join(f"{length} s is {_text(index)}" for length, index in evidence.jain_by_window.items())
         + ".",
     )
@@ -339,8 +349,9 @@ def _running_time(evidence: Evidence) -> Claim:
         "Section 4.2",
         "The modified Dijkstra has the same complexity, and is slightly slower.",
         _verdict(same, False),
-        f"Over all sources of a random network of 100 nodes both take {standard.steps:,} steps and examine {standard.examined:,} edges; labels improve "
-        f"{standard.improved:,} and {modified.improved:,} times. With an array it takes "
+        f"Over all sources of a random network of 100 nodes both take {standard.steps:,} steps and examine {standard.examined:,} "
+        "edges; labels improve "
+        f"{standard.improved:,} and {modified.improved:,} times. With an array the modified search takes "
         f"{ratios(running_times.ARRAY_MODIFIED, running_times.ARRAY_STANDARD)} times as long for 10, 25, 50 and 100 nodes "
         f"(the paper: {', '.join(paper)}); with a heap {ratios(running_times.HEAP_MODIFIED, running_times.HEAP_STANDARD)} times.",
     )
@@ -376,7 +387,8 @@ def _asymmetric(evidence: Evidence) -> Claim:
         ". ".join(texts) + ".",
         ""
         if all(gains)
-        else "More pairs differ, as either way may. But most differ on one way only, and delay and loss of the other way dilute what is gained: on asymmetric networks "
+        else "More pairs differ, because either way may differ. But most differ on one way only, and delay and loss of the other way "
+        "reduce the gain: on asymmetric networks "
         + ", ".join(
             f"{evidence.asymmetry[shape, 'asymmetric']['one'][0]:.2f} where one way differs and "
             f"{evidence.asymmetry[shape, 'asymmetric']['both'][0]:.2f} where both do ({shape})"
@@ -394,8 +406,10 @@ def _link_state(evidence: Evidence) -> Claim:
         "Section 7",
         "TCPBP provides viable routes if link states can be measured adequately.",
         _verdict(least >= FOUND_BEST, least >= MOSTLY_BEST),
-        f"With the testbed's probes (50 Mbit/s, averages of three samples of 10 s) and link values within 5 % the controller finds the route that the true "
-        f"values give for {shares[TCPBP][0]:.1%} of the pairs by TCPBP, {shares[EXACT][0]:.1%} by the exact search, {shares['delay'][0]:.1%} by delay.",
+        "With the testbed's probes (50 Mbit/s, averages of three samples of 10 s) and link values within 5 % the controller finds "
+        "the route that the true "
+        f"values give for {shares[TCPBP][0]:.1%} of the pairs by TCPBP, {shares[EXACT][0]:.1%} by the exact search, "
+        f"{shares['delay'][0]:.1%} by delay.",
     )
 
 
@@ -410,7 +424,8 @@ def _reconvergence(evidence: Evidence) -> Claim:
         "Section 7",
         "Measurements alone trigger re-convergence between routes of close cost, and a threshold may prevent it.",
         _verdict(moves and calmer, moves),
-        "Changes of all 90 routes in a minute of a network that does not change, of the route from 1 to 10 in a minute of ten flows, and what these get: "
+        "By threshold: changes of all 90 routes in a minute of a network that does not change, changes of the route from 1 to 10 in "
+        "a minute of ten flows, and the goodput of these flows: "
         + "; ".join(
             f"threshold {float(threshold):.0%}: {rows[threshold]['steady']:.1f}, {rows[threshold]['flows']:.1f}, "
             f"{with_interval(rows[threshold]['mbps'], rows[threshold]['mbps_half'])} Mbit/s"
@@ -435,6 +450,6 @@ def _sharing(evidence: Evidence) -> Claim:
         + "; at most 30 % more: "
         + ", ".join(f"{ratio:.2f}" for ratio in wide)
         + ".",
-        "The two paths of nearly the same cost share the link 4-10, so their capacities do not add up; sharing pays where a path apart is "
-        "among them, and only once the best one is full.",
+        "The two paths of nearly the same cost share the link 4-10, so their capacities do not add up. Sharing pays if the paths "
+        "include one without this link, and only once the best path is full.",
     )

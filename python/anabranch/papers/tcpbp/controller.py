@@ -1,4 +1,4 @@
-"""The testbed as it was: link values within 5 %, measured by a controller, and routes by what it measured."""
+"""The testbed as it was: link values within 5 %, a controller that measures them, and routes by its measurements."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from anabranch.topologies import Topology
 
 FILE = "link-state.toml"
 MEASURED = (TCPBP, EXACT, DELAY)
-"""Hop-count measures nothing."""
+"""Metrics that use measurements; hop-count does not."""
 _WHOLE_S = 30
-"""From here on averages have their three samples."""
+"""Time from which on averages have three samples, s."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Draw:
 
     @cached_property
     def topology(self) -> Topology:
-        """The values of this draw."""
+        """The network with the link values of this draw."""
         return networks.noisy(networks.ten_nodes(), self.seed)
 
     @cached_property
     def chosen(self) -> Chosen:
-        """The routes after the probes, by what was measured; of hop-count by the values themselves."""
+        """The routes after the probes, by the measured values; hop-count's routes use the true values."""
         found = self.lab.kept("controller", [self.seed, self._text()], self._measure)
         by_metric: dict[str, Mapping[Pair, Path]] = {
             metric: {(source, target): tuple(path) for source, target, path in found[metric]} for metric in MEASURED
@@ -51,12 +51,12 @@ class Draw:
 
     @cached_property
     def best(self) -> Chosen:
-        """The routes by the values themselves."""
+        """The routes by the true values."""
         return networks.chosen(self.topology, MEASURED)
 
     @cached_property
     def paths(self) -> list[Path]:
-        """All that were chosen."""
+        """All paths of the controller's routes."""
         pairs = networks.pairs(self.topology)
         return sorted({self.chosen[metric][pair] for metric in self.chosen for pair in pairs})
 
@@ -65,7 +65,7 @@ class Draw:
         return name(path)
 
     def experiment(self) -> Experiment:
-        """What flows get over these routes."""
+        """The experiment that measures flows over these routes."""
         scenario = copies.scenario(
             self.lab,
             f"measured-{self.seed}.toml",
@@ -79,7 +79,7 @@ class Draw:
         return Experiment(f"measured-{self.seed}", scenario)
 
     def rates(self, results: Mapping[str, Result]) -> Rates:
-        """What they got."""
+        """The goodput of flows over these routes."""
         table = copies.measured(results[f"measured-{self.seed}"])
         return Rates.read(table, self.label, self.paths)
 
@@ -124,12 +124,12 @@ def draws(lab: Lab) -> list[Draw]:
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """What flows get over the controller's routes, and whether routes stay."""
+    """The experiments: flows over the controller's routes, changes of routes by threshold, and sharing over routes of close cost."""
     quick = {
         "run.seeds": "2",
         "run.duration": "140s",
         "routing.measured.link_state.hysteresis": "[0.0, 0.2]",
-        "traffic[0].poisson": "10Mbps",  # fewer probes, so more chance, and more changes to count
+        "traffic[0].poisson": "10Mbps",  # fewer probes: noisier measurements, so more changes to count
     }
     return [
         *(draw.experiment() for draw in draws(lab)),
@@ -141,13 +141,16 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def best_share(draws: Sequence[Draw], metric: str) -> tuple[float, float | None]:
-    """The share of the pairs for which the controller found the route that the values themselves give."""
+    """The share of pairs for which the controller found the route by the true values."""
     pairs = networks.pairs(networks.ten_nodes())
     return over_seeds([fmean(draw.chosen[metric][pair] == draw.best[metric][pair] for pair in pairs) for draw in draws])
 
 
 def counts(lab: Lab, reading: str) -> dict[str, Any]:
-    """Over many draws of the link values: how often TCPBP's routes are hop-count's and delay's, and equation 2 of the paper's pair."""
+    """Results of many draws of the link values.
+
+    ``same``: number of TCPBP's routes that are hop-count's and delay's. ``law``: equation 2 for the three routes of the paper's pair.
+    """
     number = 100 if lab.quick else 1000
 
     def compute() -> dict[str, Any]:
@@ -168,7 +171,10 @@ def counts(lab: Lab, reading: str) -> dict[str, Any]:
 
 
 def changes(result: Result) -> pl.DataFrame:
-    """Of each threshold and seed, changes a minute: of any route from 30 s to the end of the probes, and then of that from 1 to 10."""
+    """Changes of routes a minute, by threshold and seed.
+
+    ``steady``: changes of any route from 30 s to the end of the probes. ``flows``: changes of the route from 1 to 10 after that.
+    """
     table = with_variants(result, result.routes)
     run = result.manifest["runs"][0]
     probed, end = run["warm_up_s"], run["simulated_s"]

@@ -1,8 +1,8 @@
-"""Scenarios that measure many paths at once, each in a copy of the network of its own.
+"""Scenarios that measure many paths at once, each in its own copy of its links.
 
-The testbed's pairs do not meet: each has the network for itself. A path can only feel its own links, so a copy of these, there and
-back, is all that it needs, and one run measures hundreds of paths. Links of one second join the copies, as a topology
-must be one piece; nothing takes them.
+The testbed's pairs do not share the network: each has it for itself. Only a path's own links affect it. So a copy of these links, there
+and back, is enough, and one run measures hundreds of paths. Links of one second join the copies, because a topology must be connected;
+no packet takes them.
 """
 
 import json
@@ -30,12 +30,12 @@ f_rto = true
 """
 """TCP CUBIC as Linux has had it since the year of the testbed's kernel (section 5: Linux, TCP CUBIC, MSS of 1460 bytes)."""
 QUEUE = "1000 packets"
-"""NetEm's own limit, which the paper does not mention."""
+"""NetEm's default limit; the paper does not give one."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A path of its own: the links of its data, and those of its ACKs."""
+    """A copy of a path: the links for data, and the links for ACKs."""
 
     name: str
     there: tuple[Link, ...]
@@ -43,7 +43,7 @@ class Copy:
 
 
 def copy_of(label: str, topology: Topology, there: Path, back: Path | None = None) -> Copy:
-    """The links of a path, and of its way back, which is the same one if nothing else is said."""
+    """A copy of the links of a path and of its way back, which is the reversed path by default."""
     links = {(link.source, link.target): link for link in topology.links}
 
     def along(way: Path) -> tuple[Link, ...]:
@@ -65,7 +65,7 @@ def scenario(
     capacity: str = "1Gbps",
     mss: Sequence[int] = (1460,),
 ) -> Scenario:
-    """The scenario of these copies, written among the results so that it can be run by hand."""
+    """The scenario of these copies. It is written beside the results, so that it can be run by hand."""
     path = lab.directory / "scenarios" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     asked = seeds if lab.seeds is None else lab.seeds
@@ -113,7 +113,7 @@ def text(why: str, copies: Sequence[Copy], flows: Sequence[int], capacity: str, 
 
 
 def measured(result: Result) -> pl.DataFrame:
-    """Of every ``copy``, number of ``flows`` and ``seed``: mean goodput of a flow ``bps``, and ``jain`` of all of them."""
+    """Mean goodput of a flow (``bps``) and Jain's index of the flows (``jain``), by ``copy``, number of ``flows`` and ``seed``."""
     table = flows_of(result)
     if "flows" not in table.columns:
         table = table.with_columns(flows=pl.len().over("run", "src").cast(pl.Int64))
@@ -125,7 +125,7 @@ def measured(result: Result) -> pl.DataFrame:
 
 
 def _mark(copy: Copy) -> str:
-    """Nodes of a way back that is another one are others too."""
+    """Suffix of the nodes on the way back: they are other nodes if the way back is another path."""
     there = [(link.source, link.target) for link in copy.there]
     back = [(link.target, link.source) for link in reversed(copy.back)]
     return "" if there == back else "'"
@@ -147,5 +147,5 @@ def link_line(source: str, target: str, link: Link) -> str:
 
 
 def _one_or_list(values: Sequence[int] | Sequence[str]) -> str:
-    """In TOML: several make a matrix."""
+    """The value in TOML; several values are a list, which makes a matrix."""
     return json.dumps(values[0] if len(values) == 1 else list(values))

@@ -1,4 +1,4 @@
-"""What the runs of the study found, computed once and used by claims, numbers, pictures and tables."""
+"""Results of the study, computed once for claims, numbers, pictures and tables."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -29,15 +29,15 @@ from anabranch.routes.compare import Comparison, compare
 Estimate = tuple[float, float | None]
 """A mean and half of its 95 % confidence interval."""
 OTHERS = {"hop-count": HOPS, "delay": DELAY}
-"""What the paper compares with, by its names."""
+"""The metrics that the paper compares TCPBP with, by the paper's names."""
 METRICS = {"tcpbp": TCPBP, "delay": DELAY, "hop-count": HOPS}
 
 
 class Evidence:
-    """Of one set of results."""
+    """The evidence from one set of results."""
 
     def __init__(self, lab: Lab, results: Mapping[str, Result]) -> None:
-        """Nothing is computed before it is asked for."""
+        """Keep the results. Properties compute their values at first use."""
         self.lab = lab
         self.results = results
         self.bed = Testbed("0.0040")
@@ -61,7 +61,7 @@ class Evidence:
 
     @cached_property
     def other_rates(self) -> Rates:
-        """The same in the other reading of the delay matrix."""
+        """Goodput over the testbed's paths in the other reading of the delay matrix."""
         return Rates.read(self._pairs, self.other_bed.label, self.other_bed.paths)
 
     @cached_property
@@ -80,7 +80,7 @@ class Evidence:
 
     @cached_property
     def other_gains(self) -> dict[str, Gain]:
-        """Ten flows with the other delay between 2 and 3."""
+        """Table 3 for ten flows with the other delay between 2 and 3."""
         bed = self.other_bed
         return {
             label: throughput.gain(self.other_rates, bed.chosen, TCPBP, metric, FLOWS[0], bed.pairs)
@@ -89,25 +89,25 @@ class Evidence:
 
     @cached_property
     def lower_number(self) -> Gain:
-        """Ten flows if hop-count's ties are broken by the lower node number."""
+        """Table 3 for ten flows, over hop-count with ties broken by the lower node number."""
         chosen = self.bed.chosen
         return throughput.gain(self.rates, chosen, TCPBP, networks.PLAIN_HOPS, FLOWS[0], self.bed.pairs)
 
     @cached_property
     def averaged_ties(self) -> Estimate:
-        """Ten flows if hop-count uses all its tied paths alike."""
+        """Table 3's ratio for ten flows, over hop-count that uses all its tied paths equally."""
         return over_seeds(
             [throughput.averaged_over_ties(self.bed, self.rates, FLOWS[0], seed) for seed in self.rates.seeds]
         )
 
     @cached_property
     def ties(self) -> throughput.TieBreaks:
-        """What all ways to break ties give, for ten flows."""
+        """Tables 2 and 3 over all ways to break ties, for ten flows."""
         return throughput.tie_breaks(self.bed, self.rates, FLOWS[0])
 
     @cached_property
     def data_losses(self) -> tuple[Rates, dict[str, Gain]]:
-        """Ten flows where no ACKs are lost."""
+        """Goodput and Table 3 for ten flows on links that lose no ACKs."""
         rates = Rates.read(copies.measured(self.results["data-losses"]), networks.name, self.bed.paths)
         return rates, {
             label: throughput.gain(rates, self.bed.chosen, TCPBP, metric, FLOWS[0], self.bed.pairs)
@@ -121,7 +121,7 @@ class Evidence:
 
     @cached_property
     def without_capacity(self) -> dict[str, Gain]:
-        """Fifty flows over differing routes with links of 10 Gbit/s."""
+        """Table 3 for fifty flows over differing routes with links of 10 Gbit/s."""
         table = copies.measured(self.results["capacity"])
         found = {}
         for label, metric in OTHERS.items():
@@ -133,7 +133,7 @@ class Evidence:
         return found
 
     def scaled_gain(self, label: str, flows: int, bps_per_unit: float) -> float:
-        """Table 3's ratio if a flow got so much for each unit of 1 / (RTT sqrt(p)), at most its share of 1 Gbit/s."""
+        """Table 3's ratio if a flow had ``bps_per_unit`` for each unit of 1 / (RTT sqrt(p)), at most its share of 1 Gbit/s."""
         rate = networks.law(self.bed.topology)
         chosen, metric = self.bed.chosen, OTHERS[label]
         ratios = [
@@ -155,17 +155,17 @@ class Evidence:
 
     @cached_property
     def jain_by_window(self) -> dict[int, Estimate]:
-        """Ten flows from 1 to 10: the index of shares of so many seconds."""
+        """Jain's index of ten flows from 1 to 10, by the length of the window in seconds."""
         return fairness.by_window(self.results["fairness"])
 
     @cached_property
     def from_the_start(self) -> dict[str, Estimate]:
-        """Ten flows from 1 to 10 without a warm-up, by routing: Mbit/s of a flow."""
+        """Goodput in Mbit/s of each of ten flows from 1 to 10 without a warm-up, by routing."""
         return fairness.from_the_start(self.results["fairness"])
 
     @cached_property
     def comparison(self) -> Comparison:
-        """Metrics side by side on the testbed, with what the heuristic misses."""
+        """Metrics side by side on the testbed, with the pairs for which the heuristic misses the optimum."""
         return compare(self.bed.topology, ["hop-count", DELAY], once=True)
 
     def law_value(self, route: str) -> float:
@@ -173,33 +173,33 @@ class Evidence:
         return networks.law(self.bed.topology)(tuple(route.split("-")))
 
     def route_rate(self, route: str, flows: int = FLOWS[0]) -> Estimate:
-        """Mbit/s of a flow over a path."""
+        """Goodput of a flow over a path, Mbit/s."""
         path = tuple(route.split("-"))
         return over_seeds([self.rates.bps(path, flows, seed) / 1e6 for seed in self.rates.seeds])
 
     @cached_property
     def absolute(self) -> Mapping[tuple[tuple[str, int], str], Estimate]:
-        """What would give Table 4's rates."""
+        """Rates with settings that might give Table 4's, by setting and route, Mbit/s."""
         return absolute.rates(self.results["absolute"])
 
     @cached_property
     def sweep(self) -> pl.DataFrame:
-        """One flow over one link."""
+        """Goodput of one flow over one link, by stack, delay and loss."""
         return law.sweep(self.results["law"])
 
     @cached_property
     def agreement(self) -> law.Agreement:
-        """The law on the testbed's paths, ten flows."""
+        """Agreement with the law on the testbed's paths, for ten flows."""
         return law.on_testbed(self.bed, self.rates, FLOWS[0])
 
     @cached_property
     def noise(self) -> dict[str, dict[str, Any]]:
-        """By reading: counts of Table 2 and values of Table 4 over many draws of the link values."""
+        """Counts of Table 2 and values of Table 4 over many draws of the link values, by reading."""
         return {reading: controller.counts(self.lab, reading) for reading in networks.READINGS}
 
     @cached_property
     def measured_gains(self) -> dict[tuple[str, int], Estimate]:
-        """Table 3's ratio on differing routes with drawn link values and routes of the controller, over draws."""
+        """Table 3's ratio on differing routes with drawn link values and the controller's routes, as a mean over draws."""
         found: dict[tuple[str, int], list[float]] = {}
         for draw in self.draws:
             rates = draw.rates(self.results)
@@ -211,7 +211,7 @@ class Evidence:
 
     @cached_property
     def measured_same(self) -> dict[str, Estimate]:
-        """Table 2's counts with routes of the controller, over draws."""
+        """Table 2's counts with the controller's routes, as means over draws."""
         return {
             label: over_seeds(
                 [
@@ -224,12 +224,12 @@ class Evidence:
 
     @cached_property
     def found_best(self) -> dict[str, Estimate]:
-        """The share of routes of the controller that the link values themselves give."""
+        """The share of the controller's routes that are the routes by the true link values."""
         return {metric: controller.best_share(self.draws, metric) for metric in controller.MEASURED}
 
     @cached_property
     def hysteresis(self) -> pl.DataFrame:
-        """By threshold: changes of routes in 90 s of a network that does not change, changes under flows, and their Mbit/s."""
+        """Changes of routes a minute in a network that does not change, and under flows; goodput of these flows in Mbit/s; by threshold."""
         result = self.results["hysteresis"]
         moved = controller.changes(result)
         table = flows_of(result).filter(pl.col("traffic") == "flows")
@@ -243,14 +243,14 @@ class Evidence:
 
     @cached_property
     def sharing(self) -> pl.DataFrame:
-        """Mbit/s of all flows from 1 to 10, by number of flows and routing."""
+        """Goodput of all flows from 1 to 10 together, Mbit/s, by number of flows and routing."""
         table = flows_of(self.results["sharing"]).rename({"routing": "way"})
         sums = table.group_by("flows", "way", "seed", maintain_order=True).agg(mbps=pl.col("goodput_bps").sum() / 1e6)
         return summary(sums, ["flows", "way"], "mbps")
 
     @cached_property
     def asymmetry(self) -> dict[tuple[str, str], dict[str, Estimate]]:
-        """By shape and kind: share of pairs that differ and mean ratios, predicted over many draws."""
+        """Predicted share of pairs that differ, and predicted mean ratios, over many draws, by shape and kind."""
         return {
             (shape, kind): {
                 name: over_seeds(values)
@@ -263,7 +263,7 @@ class Evidence:
 
     @cached_property
     def asymmetry_measured(self) -> dict[tuple[str, str], Estimate]:
-        """By shape and kind: the mean ratio on differing pairs, run."""
+        """Measured mean ratio on differing pairs, by shape and kind."""
         return {
             (shape, kind): asymmetry.measured(self.lab, self.results, shape, kind)
             for shape in (asymmetry.TEN, asymmetry.BACKBONE)
@@ -272,10 +272,10 @@ class Evidence:
 
     @cached_property
     def round_trips(self) -> dict[str, Any]:
-        """Best paths each way against best round trips."""
+        """Round trips of the best paths each way against the best round trips."""
         return asymmetry.round_trips_missed(self.lab)
 
     @cached_property
     def timings(self) -> dict[str, dict[str, float]]:
-        """Table 6, and on."""
+        """CPU times of Table 6, also for larger networks."""
         return running_times.timings(self.lab)

@@ -1,4 +1,4 @@
-"""Jain's index of shares of different length: the paper's .88 to .95 of a minute would be those of a second."""
+"""Jain's index of shares in windows of several lengths. The paper's .88 to .95 for a minute would fit windows of a second."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ WINDOWS_S = (1, 5, 20)
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Ten flows over the three routes of Table 4, with a sample a second."""
+    """The experiment: ten flows over the three routes of Table 4, with a sample a second."""
     settings = {"traffic[0].flows": "10", "run.sample": "1s", "run.warm_up": "0s"}
     full = settings | {"run.duration": "60s"}
     quick = settings | {"run.duration": "20s", "run.seeds": "2"}
@@ -19,7 +19,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 
 def from_the_start(result: Result) -> dict[str, tuple[float, float | None]]:
-    """Mbit/s of a flow over the whole run, its start with it, by routing."""
+    """Goodput of a flow over the whole run with its start, Mbit/s, by routing."""
     means = result.flows.group_by("routing", "seed").agg(mbps=pl.col("goodput_bps").mean() / 1e6).sort("seed")
     return {
         way: over_seeds(means.filter(pl.col("routing") == way)["mbps"].to_list())
@@ -28,7 +28,7 @@ def from_the_start(result: Result) -> dict[str, tuple[float, float | None]]:
 
 
 def by_window(result: Result) -> dict[int, tuple[float, float | None]]:
-    """The mean index over all windows of a length and all routes, by length in seconds; half of the interval over seeds."""
+    """Mean index over all windows and all routes with half of the interval over seeds, by length of the windows in seconds."""
     seeds = pl.DataFrame(
         [{"run": run["run"], "seed": run["seed"]} for run in result.manifest["runs"]],
         schema_overrides={"run": pl.UInt32},

@@ -1,4 +1,4 @@
-"""How far the law 1 / (RTT sqrt(p)) holds for CUBIC: on one link from p = 1e-5 to 0.05, and on the testbed's paths."""
+"""Tests of the law 1 / (RTT sqrt(p)) for CUBIC: on one link from p = 1e-5 to 0.05, and on the testbed's paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from anabranch.results import Result
 
 SEGMENT_BITS = 1460 * 8
 NEAR_CAPACITY_BPS = 0.8e9
-"""A flow that gets more on a link of 1 Gbit/s is held back by its capacity."""
+"""The link's capacity limits a flow with more than this on a link of 1 Gbit/s."""
 LEAST_TIMEOUT_S = 0.2
-"""Of Linux, above the round-trip time."""
+"""Linux's least retransmission timeout, above the round-trip time."""
 LOSS_KEY = "impairments[0].loss"
 CUBIC, NEWRENO = "linux", "newreno"
 """The stacks of the scenario."""
 MANY = (3e-3, 0.05)
-"""Losses as on the testbed."""
+"""Range of losses as on the testbed."""
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """One flow over one link."""
+    """The experiment: one flow over one link."""
     quick = {
         "run.duration": "20s",
         "run.warm_up": "4s",
@@ -54,7 +54,7 @@ def sweep(result: Result) -> pl.DataFrame:
 
 
 def exponent(table: pl.DataFrame, stack: str, delay: str, bounds: tuple[float, float]) -> float | None:
-    """The slope of log goodput over log p between two losses, where capacity is no limit."""
+    """Slope of log goodput over log p between two losses, from points that capacity does not limit; ``None`` for fewer than two points."""
     own = table.filter(
         (pl.col("stack") == stack)
         & (pl.col("delay") == delay)
@@ -68,21 +68,21 @@ def exponent(table: pl.DataFrame, stack: str, delay: str, bounds: tuple[float, f
 
 @dataclass(frozen=True)
 class Agreement:
-    """Goodput beside the law on all paths of the testbed that ten flows do not fill."""
+    """Agreement of goodput with the law on all paths of the testbed that the flows do not fill."""
 
     quotients: Mapping[str, float]
-    """Goodput over Mathis's formula with C = sqrt(3/2), on average over the paths that lose so much one way."""
+    """Mean of goodput over Mathis's formula with C = sqrt(3/2), by the paths' loss on one way."""
     rtt_exponent: tuple[float, float | None]
     loss_exponent: tuple[float, float | None]
     rank_agreement: float
-    """Of all pairs of paths that metrics choose between the same nodes: how often the law's better one gets more."""
+    """Share of the pairs of rival paths on which the law's better path gets more. Rivals are paths of metrics between the same nodes."""
 
 
 LOSSES = {"less than 1 %": (0.0, 0.01), "1 to 2 %": (0.01, 0.02), "more than 2 %": (0.02, 1.0)}
 
 
 def on_testbed(bed: Testbed, rates: Rates, flow_count: int) -> Agreement:
-    """A fit of log goodput to log RTT and log p; intervals over seeds."""
+    """Compare goodput with the law: fits log goodput to log RTT and log p, with intervals over seeds."""
     law = networks.law(bed.topology)
     links = {(link.source, link.target): link for link in bed.topology.links}
     free = [path for path in bed.paths if rates.mean_bps(path, flow_count) * flow_count < NEAR_CAPACITY_BPS]

@@ -1,4 +1,4 @@
-"""Networks of the study: the testbed in both readings, with noise, and random ones, symmetric and not; and the paths in them."""
+"""Networks of the study, and the paths in them: the testbed in both readings and with noise, symmetric and asymmetric random networks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -20,11 +20,11 @@ Chosen = Mapping[str, Mapping[Pair, Path]]
 """The path of every ordered pair, by metric."""
 
 READINGS = {"0.0040": "tcpbp10", "0.0044": "tcpbp10-d23-0.0044"}
-"""The delay between nodes 2 and 3, s, which Figure 3 prints in two ways."""
+"""Topologies by the delay between nodes 2 and 3, s. Figure 3 prints two values."""
 HOPS = "hop-count, delay"
-"""Hop-count, with ties broken by delay: of the pair 1, 10 it takes 1-5-10, as the paper's Table 4."""
+"""Hop-count, with ties broken by delay. From 1 to 10 it takes 1-5-10, as in the paper's Table 4."""
 PLAIN_HOPS = "hop-count"
-"""Ties broken by the lower number."""
+"""Hop-count, with ties broken by the lower node number."""
 TCPBP, EXACT, DELAY = "tcpbp", "tcpbp-exact", "delay"
 METRICS = (TCPBP, EXACT, DELAY, HOPS)
 NOISE = 0.05
@@ -39,18 +39,18 @@ def ten_nodes(reading: str = "0.0040") -> Topology:
 
 
 def pairs(topology: Topology) -> list[Pair]:
-    """Each two nodes in one direction: the paper's (n^2 - n) / 2 routes."""
+    """The pairs of nodes, each in one direction: the paper's (n^2 - n) / 2 routes."""
     return list(combinations((node.name for node in topology.nodes), 2))
 
 
 def cables(topology: Topology) -> list[Pair]:
-    """Each two neighbours in one direction."""
+    """The pairs of neighbours, each in one direction."""
     ends = {(link.source, link.target) for link in topology.links}
     return [pair for pair in pairs(topology) if pair in ends]
 
 
 def noisy(topology: Topology, seed: int) -> Topology:
-    """Delay and loss of every cable drawn uniformly within the noise, alike in both directions."""
+    """The network with delay and loss of every cable drawn uniformly within the noise, the same in both directions."""
     draws = np.random.default_rng(seed)
     factors = {pair: draws.uniform(1 - NOISE, 1 + NOISE, 2) for pair in cables(topology)}
 
@@ -62,7 +62,7 @@ def noisy(topology: Topology, seed: int) -> Topology:
 
 
 def drawn(topology: Topology, seed: int, *, symmetric: bool, delays: bool = True) -> Topology:
-    """Losses (and delays) uniform over the testbed's range, for each direction by itself or alike in both.
+    """The network with losses (and delays) uniform over the testbed's range: drawn for each direction, or the same in both.
 
     The first direction of a cable has the same values in both kinds of network.
     """
@@ -89,7 +89,7 @@ def _either_way(values: Mapping[Pair, Any], link: Link) -> Any:
 
 
 def chosen(topology: Topology, metrics: Iterable[str] = METRICS) -> Chosen:
-    """The paths that metrics choose."""
+    """The paths that these metrics choose."""
     search = Search(topology)
     return {
         metric: {(route.source, route.target): route.paths[0].nodes for route in search.routes(metric).routes}
@@ -98,7 +98,7 @@ def chosen(topology: Topology, metrics: Iterable[str] = METRICS) -> Chosen:
 
 
 def fewest_hops(topology: Topology) -> dict[Pair, list[Path]]:
-    """All paths of fewest links of each pair."""
+    """All paths with the fewest links, for each pair."""
     found = {}
     for route in Search(topology).shortest(PLAIN_HOPS, _MOST_TIES).routes:
         least = min(len(path.nodes) for path in route.paths)
@@ -107,7 +107,7 @@ def fewest_hops(topology: Topology) -> dict[Pair, list[Path]]:
 
 
 def law(topology: Topology) -> Callable[..., float]:
-    """What the paper's equation 2 says of a path there, and of the way back if it is another: 1 / (RTT sqrt(p)), 1/s."""
+    """The paper's equation 2, 1 / (RTT sqrt(p)) in 1/s, as a function of a path and its way back (the reversed path by default)."""
     links = {(link.source, link.target): link for link in topology.links}
 
     def one_way(path: Path) -> tuple[float, float]:
@@ -122,5 +122,5 @@ def law(topology: Topology) -> Callable[..., float]:
 
 
 def name(path: Path) -> str:
-    """A path as the paper writes it, nearly."""
+    """The path as text, such as 1-5-10."""
     return "-".join(path)

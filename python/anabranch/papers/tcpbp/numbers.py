@@ -1,4 +1,4 @@
-"""Our numbers: all of the paper's tables, and those of other readings."""
+"""Our numbers, for all of the paper's tables and for other readings."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ ROUTES = {"tcpbp": "1-3-4-10", "hop-count": "1-5-10", "delay": "1-5-4-10"}
 
 
 def all_of(evidence: Evidence) -> list[Number]:
-    """In the order of the tables."""
+    """All numbers, in the order of the tables."""
     parts = (_table_2, _table_3, _readings, _table_4, _table_5, _table_6, _optimum, _law, _controller, _asymmetry)
     return [number for part in parts for number in part(evidence)]
 
@@ -152,7 +152,7 @@ def _table_5(evidence: Evidence) -> Iterator[Number]:
 
 def _table_6(evidence: Evidence) -> Iterator[Number]:
     if evidence.lab.quick:
-        return  # nothing is expected of times
+        return  # tests expect no times
     for kind, way in (("standard", running_times.ARRAY_STANDARD), ("modified", running_times.ARRAY_MODIFIED)):
         for nodes in (10, 25, 50, 100):
             yield Number(

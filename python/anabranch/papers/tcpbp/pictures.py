@@ -1,4 +1,4 @@
-"""Figure 2, the tables as pictures, and what the paper leaves for later."""
+"""Figure 2, the tables as pictures, and pictures of topics that the paper leaves for later."""
 
 from math import cos, pi, sin
 from typing import Any
@@ -17,7 +17,7 @@ from anabranch.report.chart import PALETTE
 
 
 def all_of(evidence: Evidence) -> list[Picture]:
-    """In the order of the paper."""
+    """All pictures, in the order of the paper."""
     return [
         _topology(evidence),
         _gains(evidence),
@@ -38,7 +38,7 @@ def _powers(least: int, greatest: int) -> alt.Axis:
 
 
 def _bounded(name: str, value: float, half_width: float | None) -> dict[str, float]:
-    """A value and its interval, as far as an axis of powers of ten has it."""
+    """A value and its interval. The lower end is at least half of the value, because an axis of powers of ten has no 0."""
     low = value - (half_width or 0.0)
     return {name: value, "low": max(low, 0.5 * value), "high": value + (half_width or 0.0)}
 
@@ -73,7 +73,8 @@ def _topology(evidence: Evidence) -> Picture:
     return Picture(
         "figure-2",
         "Figure 2",
-        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it loses (Figure 4).",
+        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it "
+        "loses (Figure 4).",
         chart,
     )
 
@@ -98,7 +99,7 @@ def _gains(evidence: Evidence) -> Picture:
     return Picture(
         "table-3",
         "Table 3",
-        "What TCPBP's routes get over others', where they differ; crosses are the paper's ratios.",
+        "Throughput of TCPBP's routes over that of other metrics' routes, where they differ; crosses are the paper's ratios.",
         chart,
     )
 
@@ -224,7 +225,8 @@ def _law(evidence: Evidence) -> Picture:
     return Picture(
         "law",
         "Section 3",
-        "One CUBIC flow over a lossy link of 1 Gbit/s: steeper than the law at long RTTs with few losses, and at any with many.",
+        "One CUBIC flow over a lossy link of 1 Gbit/s. Its goodput falls more steeply than the law at long RTTs with few losses, and "
+        "at any RTT with many losses.",
         chart,
     )
 
@@ -256,7 +258,7 @@ def _asymmetry(evidence: Evidence) -> Picture:
     return Picture(
         "asymmetry",
         "Section 5.2, asymmetric networks",
-        "What TCPBP gains over delay where a round trip differs, with links alike in both directions and not.",
+        "TCPBP's gain over delay for pairs whose round trips differ, on links that are the same in both directions and on links that are not.",
         chart,
     )
 
@@ -282,7 +284,7 @@ def _hysteresis(evidence: Evidence) -> Picture:
     return Picture(
         "hysteresis",
         "Section 7, hysteresis",
-        "How often measured routes change in a network that does not, by how much better another path must be.",
+        "Changes of measured routes in a network that does not change. The threshold says how much better another path must be.",
         chart,
     )
 

@@ -1,4 +1,4 @@
-"""Table 6: how long it takes to find all routes, from ten nodes to ten thousand."""
+"""Table 6: time to find all routes, from ten nodes to ten thousand."""
 
 import json
 import time
@@ -16,22 +16,22 @@ from anabranch.topologies import Link, Node, Topology
 
 SIZES = (10, 25, 50, 100, 1_000, 10_000)
 CABLES_PER_NODE = 2.1
-"""Of the ten-node testbed: 21 links."""
+"""As in the ten-node testbed, which has 21 links."""
 DELAYS_S, LOSSES = (1e-5, 9.6e-3), (2e-4, 0.0196)
-"""Those of the testbed; uniformly distributed pseudo-random numbers (section 5.1)."""
+"""The testbed's ranges; values are uniformly distributed pseudo-random numbers (section 5.1)."""
 ARRAY_STANDARD, ARRAY_MODIFIED = "array, delay", "array, TCPBP"
 HEAP_STANDARD, HEAP_MODIFIED, HEAP_EXACT = "heap, delay", "heap, TCPBP", "heap, exact optimum"
 WAYS = (ARRAY_STANDARD, ARRAY_MODIFIED, HEAP_STANDARD, HEAP_MODIFIED, HEAP_EXACT)
 _METRICS = {HEAP_STANDARD: "delay", HEAP_MODIFIED: "tcpbp", HEAP_EXACT: "tcpbp-exact"}
 _ROUNDS = 3
 _MOST_SOURCES = {10: 10, 25: 25, 50: 50, 100: 100, 1_000: 20, 10_000: 1}
-"""Of the array: so many sources are timed, and the time is scaled up to all."""
+"""Number of sources that are timed with the array, by number of nodes. The time is scaled up to all sources."""
 _MOST_SOURCES_OF_HEAP = 200
 
 
 @dataclass
 class Counts:
-    """What a search does: steps are nodes taken from the set, examined edges, and labels improved."""
+    """Work of a search: nodes taken from the set (steps), edges examined, and labels improved."""
 
     steps: int = 0
     examined: int = 0
@@ -39,7 +39,7 @@ class Counts:
 
 
 def random_network(nodes: int, seed: int) -> Topology:
-    """Nodes in a random tree, and further random cables up to the testbed's number for each node; values as in the testbed."""
+    """A random tree with further random cables, up to the testbed's number for each node; values as in the testbed."""
     draws = np.random.default_rng(seed)
     wanted = round(CABLES_PER_NODE * nodes)
     ends = {(int(draws.integers(0, node)), node) for node in range(1, nodes)}
@@ -58,7 +58,7 @@ class Arrays:
     """A network for the paper's naive search: the set of nodes in an array, scanned for every step, O(V^2) for a source."""
 
     def __init__(self, topology: Topology) -> None:
-        """The neighbours of every node with delay and share of packets that pass."""
+        """Store the neighbours of every node, with delay and share of packets that pass."""
         self.nodes = len(topology.nodes)
         self._outgoing: list[list[tuple[int, float, float]]] = [[] for _ in range(self.nodes)]
         for link in topology.links:
@@ -83,7 +83,7 @@ class Arrays:
         return cost
 
     def modified(self, source: int, counts: Counts) -> list[float]:
-        """Algorithm 1: the label of a node keeps delay and loss of its path, and the cost is that of the whole path."""
+        """Algorithm 1: the costs from a source. A node's label has delay and loss of its path, and the cost is that of the whole path."""
         cost = [inf] * self.nodes
         cost[source] = 0.0
         unvisited = list(cost)
@@ -96,7 +96,7 @@ class Arrays:
                 counts.examined += 1
                 whole_delay, whole_passing = delays[node] + delay, passing[node] * passes
                 found = whole_delay * sqrt(1 - whole_passing)
-                if found < cost[target]:  # never so of a node visited before, as the metric is monotone
+                if found < cost[target]:  # never true for a visited node, because the metric is monotone
                     counts.improved += 1
                     cost[target] = unvisited[target] = found
                     delays[target], passing[target] = whole_delay, whole_passing
@@ -113,7 +113,7 @@ def counts(nodes: int) -> tuple[Counts, Counts]:
 
 
 def timings(lab: Lab) -> dict[str, dict[str, float]]:
-    """Seconds of the process for all routes of a network: the median of some rounds, by way and number of nodes."""
+    """CPU seconds for all routes of a network, as the median of rounds, by way and number of nodes."""
     sizes = SIZES[:4] if lab.quick else SIZES
     found: dict[str, dict[str, float]] = lab.kept("running-times", [sizes, CABLES_PER_NODE], lambda: _timings(sizes))
     return found
@@ -130,7 +130,7 @@ def _timings(sizes: tuple[int, ...]) -> dict[str, dict[str, float]]:
         } | {way: _by_heap(network, way, nodes) for way in _METRICS}
         seconds: dict[str, list[float]] = {way: [] for way in works}
         for _ in range(_ROUNDS):
-            for way, (work, share) in works.items():  # in turn, so that a slow moment of the machine meets all
+            for way, (work, share) in works.items():  # in turn, so that a slow moment of the machine affects all
                 began = time.process_time()
                 work()
                 seconds[way].append((time.process_time() - began) / share)

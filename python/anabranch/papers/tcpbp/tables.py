@@ -1,4 +1,4 @@
-"""Tables 2 to 6 as the paper prints them, ours below its own, and what other readings give."""
+"""Tables 2 to 6 as the paper prints them, with our rows below its own, and tables of other readings."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from anabranch.report.chart import three_digits, with_interval
 
 
 def all_of(evidence: Evidence) -> list[Table]:
-    """In the order of the paper."""
+    """All tables, in the order of the paper."""
     return [
         _links(evidence),
         _table_3(evidence),
@@ -49,7 +49,8 @@ def _table_3(evidence: Evidence) -> Table:
     return Table(
         "table-3",
         "Table 3",
-        "Throughput of TCPBP's routes over that of others': all routes (AR, of ours the ratio of the sums) and differing routes (DR, mean of the ratios).",
+        "Throughput of TCPBP's routes over that of other metrics' routes: all routes (AR; ours is the ratio of the sums) and "
+        "differing routes (DR; mean of the ratios).",
         ["", "hop-count (AR)", "hop-count (DR)", "delay (AR)", "delay (DR)"],
         rows,
     )
@@ -72,7 +73,8 @@ def _routes(evidence: Evidence) -> Table:
     return Table(
         "differing-routes",
         "Table 2",
-        "Pairs whose routes are not all the same: TCPBP's route with the goodput of each of ten flows in Mbit/s, and others' routes with TCPBP's goodput over theirs.",
+        "Pairs whose routes are not all the same: TCPBP's route with the goodput of each of ten flows in Mbit/s, and others' routes "
+        "with TCPBP's goodput over theirs.",
         ["Pair", "TCPBP", "Mbit/s", "Exact optimum", "Delay", "Hop-count"],
         rows,
     )
@@ -87,8 +89,8 @@ def _rates(evidence: Evidence) -> Table:
     return Table(
         "rates",
         "Table 4",
-        "What might give the paper's rates: Mbit/s of a lone flow if delay is emulated on one way only, or if several segments are lost as one, as NetEm loses "
-        "what the host has not split yet.",
+        "Settings that might give the paper's rates, with Mbit/s of a lone flow. Delay is emulated on both ways or on one way only. "
+        "NetEm loses several segments as one if the host has not split them yet.",
         ["", *absolute.ROUTES],
         [["paper", *paper], *rows],
     )
@@ -126,7 +128,7 @@ def _readings(evidence: Evidence) -> Table:
     return Table(
         "readings",
         "Other readings",
-        "Ten flows, where nothing else is said: how many pairs differ from TCPBP, and the mean ratio on these, in every reading.",
+        "The number of pairs that differ from TCPBP, and the mean ratio on these pairs, in every reading; ten flows unless stated otherwise.",
         ["Reading", "hop-count: pairs", "ratio", "delay: pairs", "ratio "],
         [["paper", *paper], *rows],
     )
@@ -146,8 +148,9 @@ def _times(evidence: Evidence) -> Table:
     return Table(
         "table-6",
         "Table 6",
-        "CPU seconds for all routes of a random network by its number of nodes, one thread: the naive search with an array in Python, ours with a heap in Rust. "
-        "Where that takes long, some sources are timed and scaled up.",
+        "CPU seconds for all routes of a random network by its number of nodes, one thread: the naive search with an array in "
+        "Python, ours with a heap in Rust. "
+        "For large networks only some sources are timed, and the time is scaled up.",
         ["", *(f"{int(size):,}" for size in sizes)],
         rows,
     )

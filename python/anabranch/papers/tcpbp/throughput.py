@@ -1,4 +1,4 @@
-"""Tables 3 to 5: what flows get over the routes of each metric, with every reading that the paper leaves open."""
+"""Tables 3 to 5: goodput of flows over the routes of each metric, in every reading that the paper leaves open."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from anabranch.topologies import Topology
 
 FLOWS = (10, 25, 50)
 SAME_AS_HOPS = 26
-"""Table 2."""
+"""Number of TCPBP's routes that are hop-count's, by Table 2."""
 OTHER_READING = "0.0044"
 
 
@@ -29,7 +29,7 @@ class Rates:
 
     @classmethod
     def read(cls, table: pl.DataFrame, label: Callable[[Path], str], paths: Sequence[Path]) -> "Rates":
-        """From a table of :func:`copies.measured` with the labels of these paths."""
+        """Read the rates of these paths from a table of :func:`copies.measured`; ``label`` names the copy of a path."""
         rows = {(row["copy"], row["flows"], row["seed"]): (row["bps"], row["jain"]) for row in table.to_dicts()}
         seeds = sorted(table["seed"].unique())
         numbers = sorted(table["flows"].unique())
@@ -43,13 +43,13 @@ class Rates:
         return self.of[path, flows, seed][0]
 
     def mean_bps(self, path: Path, flows: int) -> float:
-        """The same, over all seeds."""
+        """Mean goodput of a flow, over all seeds."""
         return over_seeds([self.bps(path, flows, seed) for seed in self.seeds])[0]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What one metric's routes get over another's: Table 3. Each with half of its interval over seeds."""
+    """Throughput of one metric's routes over another's (Table 3). Each value has half of its interval over seeds."""
 
     differing: int
     on_differing: tuple[float, float | None]
@@ -57,7 +57,7 @@ class Gain:
     on_all: tuple[float, float | None]
     """Mean of the ratios of all pairs, 1 where routes are the same."""
     of_sums: tuple[float, float | None]
-    """The sum over all pairs over the sum over all pairs."""
+    """One metric's sum over all pairs, divided by the other's."""
 
 
 def gain(rates: Rates, chosen: Chosen, better: str, other: str, flows: int, pairs: Sequence[Pair]) -> Gain:
@@ -81,16 +81,16 @@ def gain(rates: Rates, chosen: Chosen, better: str, other: str, flows: int, pair
 
 
 def jain(rates: Rates, chosen: Chosen, metric: str, flows: int, pairs: Sequence[Pair]) -> tuple[float, float | None]:
-    """The index averaged over the pairs: Table 5."""
+    """Jain's index averaged over the pairs (Table 5)."""
     means = [sum(rates.of[chosen[metric][pair], flows, seed][1] for pair in pairs) / len(pairs) for seed in rates.seeds]
     return over_seeds(means)
 
 
 class Testbed:
-    """The testbed in one reading: the routes of each metric, and what must be run to compare them."""
+    """The testbed in one reading: the routes of each metric, and the copies of paths that compare them."""
 
     def __init__(self, reading: str) -> None:
-        """The routes by the configured values."""
+        """Compute the routes by the configured values."""
         self.reading = reading
         self.topology: Topology = networks.ten_nodes(reading)
         self.pairs = networks.pairs(self.topology)
@@ -99,7 +99,7 @@ class Testbed:
 
     @cached_property
     def paths(self) -> list[Path]:
-        """All that any metric chooses, hop-count with any of its ties."""
+        """All paths that a metric chooses, and all tied paths of hop-count."""
         by_metric = {self.chosen[metric][pair] for metric in self.chosen for pair in self.pairs}
         return sorted(by_metric | {path for paths in self.ties.values() for path in paths})
 
@@ -114,7 +114,7 @@ class Testbed:
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """All pairs; the same with losses of data only; differing routes without a limit of capacity."""
+    """The experiments: all pairs; all pairs with losses of data only; differing routes without a limit of capacity."""
     first, second = Testbed("0.0040"), Testbed(OTHER_READING)
     every = {copy.name: copy for bed in (first, second) for copy in bed.copies()}
     found = [
@@ -173,25 +173,25 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 @dataclass(frozen=True)
 class TieBreaks:
-    """What hop-count's ties leave open."""
+    """Ranges of results over the ways to break hop-count's ties."""
 
     tied: int
     same: tuple[int, int]
     """The least and the greatest number of pairs with the route of TCPBP."""
     with_count: tuple[float, float] | None
-    """With Table 2's count: the least and the greatest mean ratio on differing routes."""
+    """The least and the greatest mean ratio on differing routes, over the ways that give Table 2's count."""
     without_outlier: tuple[float, float] | None
-    """The same if hop-count takes 3-4-5 between 3 and 5, as TCPBP does."""
+    """The same range if hop-count takes 3-4-5 between 3 and 5, as TCPBP does."""
 
 
 OUTLIER: Pair = ("3", "5")
-"""Over 3-4-5, which TCPBP takes, flows get thirty times what they get over the tied 3-1-5."""
+"""Over TCPBP's path 3-4-5, flows have thirty times the goodput of the tied path 3-1-5."""
 SHOWN_TIE = (("1", "10"), ("1", "5", "10"))
-"""Table 4 says which of two tied paths hop-count took."""
+"""The path that hop-count took of two tied paths, by Table 4."""
 
 
 def tie_breaks(bed: Testbed, rates: Rates, flows: int) -> TieBreaks:
-    """Counts over all ways to break ties; and over those that agree with Tables 2 and 4, the range of Table 3's ratio."""
+    """Counts over all ways to break ties, and the range of Table 3's ratio over the ways that agree with Tables 2 and 4."""
     options: dict[Pair, list[float | None]] = {}
     for pair, ties in bed.ties.items():
         own = bed.chosen[TCPBP][pair]
@@ -211,7 +211,7 @@ def tie_breaks(bed: Testbed, rates: Rates, flows: int) -> TieBreaks:
 
 
 def _range(options: Sequence[Sequence[float | None]], differing: int) -> tuple[float, float] | None:
-    """The least and the greatest mean of so many ratios, one option for each pair; ``None`` is a route that does not differ."""
+    """The least and the greatest mean of ``differing`` ratios, with one option for each pair; the option ``None`` is a route that does not differ."""
     sums = {0: (0.0, 0.0)}
     for choices in options:
         following: dict[int, tuple[float, float]] = {}
@@ -228,7 +228,7 @@ def _range(options: Sequence[Sequence[float | None]], differing: int) -> tuple[f
 
 
 def averaged_over_ties(bed: Testbed, rates: Rates, flows: int, seed: int) -> float:
-    """Table 3's ratio if hop-count spreads its flows evenly over tied paths, over pairs where that is not TCPBP's path alone."""
+    """Table 3's ratio if hop-count spreads its flows evenly over tied paths. It leaves out pairs whose only such path is TCPBP's."""
     ratios = []
     for pair, ties in bed.ties.items():
         own = bed.chosen[TCPBP][pair]

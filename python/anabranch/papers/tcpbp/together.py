@@ -1,4 +1,4 @@
-"""The other reading of section 5.1: the flows of all three metrics at once, told apart by their source ports."""
+"""The other reading of section 5.1: the flows of all three metrics at once, distinguished by their source ports."""
 
 import json
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ METRICS = {"tcpbp": TCPBP, "hop-count": HOPS, "delay": DELAY}
 
 
 def pairs(bed: Testbed) -> list[Pair]:
-    """Those whose routes are not all the same."""
+    """The pairs whose routes are not all the same."""
     return [pair for pair in bed.pairs if len({bed.chosen[metric][pair] for metric in METRICS.values()}) > 1]
 
 
 def experiments(lab: Lab) -> list[Experiment]:
-    """Each pair with its three routes in a copy of their links."""
+    """The experiment: each pair with its three routes, in a copy of the routes' links."""
     path = lab.directory / "scenarios" / "together.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     duration, warm_up, seeds = (3, 1, 2) if lab.quick else (15, 5, 3)

@@ -1,8 +1,8 @@
 """The charts of a report, from polars frames, for a notebook as well.
 
 Every function returns a Vega-Lite specification without configuration; in a notebook, ``altair.Chart.from_dict`` draws it. A stack has the
-same colour in all charts, if they get the same list of stacks. Columns may have any name: what a chart needs of them is
-copied to columns of its own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
+same colour in all charts, if they get the same list of stacks. Columns may have any name: a chart copies its columns to names of its
+own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
 from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars

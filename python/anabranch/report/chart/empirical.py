@@ -29,7 +29,7 @@ def distributions(
 
     Args:
         values: one row a flow: ``panel``, ``stack`` and the measure's column; with ``directories`` also ``directory``.
-        measure: what is distributed, and how to show it.
+        measure: the value whose distribution is drawn, and how to show it.
         panel: the column that names the panel.
         panels: the panels, in order.
         stacks: all stacks, in the order of their colours.

@@ -55,7 +55,7 @@ def link_map(
         params.append({"name": "peak", "value": 0, "bind": choice})
         load_shown, end = "(peak ? datum.p[variant] : datum.u[variant])", f"(peak ? {peaks:g} : {means:g})"
     load = calculate(
-        # 3.5 pixels to the right, whatever the width of the map.
+        # 3.5 pixels to the right on a map of any width.
         shift=f"3.5 * {span} / width",
         x1="datum.x + datum.right_x * datum.shift",
         y1="datum.y + datum.right_y * datum.shift",
@@ -159,7 +159,7 @@ def _scale_end(shares: pl.Series) -> float:
 
 
 def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Sequence[int]) -> list[dict[str, Any]]:
-    """One row a link: where it lies, and arrays of what it did in each variant."""
+    """One row for each link: its position, and arrays of its values in each variant."""
     order = {variant: place for place, variant in enumerate(variants)}
     # Not by their numbers, which are of one topology.
     rows: dict[tuple[str, str], dict[str, Any]] = {}

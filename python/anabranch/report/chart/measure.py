@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """How a column is shown: its title, the factor from its unit to the one shown, that one's name, and the axis."""
+    """The display of a column: its title, the factor from its unit to the unit shown, the name of that unit, and the axis."""
 
     column: str
     title: str
@@ -41,7 +41,7 @@ def three_digits(value: float | None) -> str:
 
 
 def digits(value: float | None, significant: int) -> str:
-    """A number with so many significant digits, whole digits always, or a dash for an unknown one."""
+    """A number with this number of significant digits and all whole digits; a dash for an unknown one."""
     if value is None or value != value:
         return "–"
     if value == 0:

@@ -71,7 +71,7 @@ def link_estimates(
     panels: Sequence[str],
     columns: int = 3,
 ) -> Specification:
-    """Small multiples of what was known of links over time, with what is configured as a dotted line of the same colour.
+    """Small multiples of the estimates of links over time, with the configured values as a dotted line of the same colour.
 
     Args:
         series: what :func:`anabranch.report.series.link_series` returns.

@@ -1,4 +1,4 @@
-"""Which path each pair had when."""
+"""Draws the path of each pair over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.report.vega_lite import Specification, layered, mark, nominal, qu
 
 
 def route_timeline(spans: pl.DataFrame, rows: Sequence[str]) -> Specification:
-    """Bars that say which path each pair had when.
+    """Bars that show the path of each pair over time.
 
     Args:
         spans: one row for each path of a pair: ``row`` (the pair's name), ``path``, ``number`` (of the path among those of

@@ -28,8 +28,8 @@ def pareto(
     Args:
         points: ``panel``, ``treatment``, ``stack``, ``choice`` (the treatment without the stack), ``on_front``, and for each axis mean and ends of the interval, as shown:
             ``x``, ``x_low``, ``x_high``, ``y``, ``y_low``, ``y_high``.
-        cost: what is across; less is better.
-        outcome: what is upwards.
+        cost: the measure across; less is better.
+        outcome: the measure upwards.
         panels: the panels, in order.
         stacks: all stacks, in the order of their colours.
         columns: panels in a row.

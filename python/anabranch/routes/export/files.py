@@ -1,4 +1,4 @@
-"""What a format makes of routes: files by name, and what is to be known of them."""
+"""The result of a format: files by name, warnings, and the largest error of weights."""
 
 import json
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ class Files:
     """The files of an export before they are written."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    """By name."""
+    """The texts of the files by name."""
     largest_error: float = 0.0
     """The most by which a whole-number weight misses the share that was meant."""
     warnings: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ def document(head: dict[str, Any], name: str, records: Iterable[dict[str, Any]])
 
 
 def quoted(name: str) -> str:
-    """A name for comments: one line of ASCII, whatever it holds."""
+    """A name for comments: always one line of ASCII."""
     return json.dumps(name)
 
 

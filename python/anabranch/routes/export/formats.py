@@ -19,7 +19,7 @@ from anabranch.routes.export.files import Files
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: what it is for, and the function of routes, plan and options that makes its files."""
+    """A format: its purpose, and the function of routes, plan and options that makes its files."""
 
     help: str
     make: Callable[..., Files]

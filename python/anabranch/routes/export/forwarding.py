@@ -1,7 +1,7 @@
-"""What routers have to do for routes: next hops by destination, or whole paths by pair.
+"""Routes in the form that routers need: next hops by destination, or whole paths by pair.
 
-Hop-by-hop routes are next hops; explicit ones are paths. Each can be had as the other where that changes nothing:
-:func:`next_hops` and :func:`paths` check that, and refuse with the first pair for which it would.
+Hop-by-hop routes are next hops; explicit ones are paths. One form can be made from the other where forwarding stays the same:
+:func:`next_hops` and :func:`paths` check that, and refuse with the first pair for which it would change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,10 @@ from anabranch.routes.model import Path, Route, Routes
 Shares = dict[str, float]
 """Neighbours with their shares of the traffic; the shares add up to 1."""
 NextHops = dict[str, dict[str, Shares]]
-"""By router, then by destination."""
+"""The shares of next hops by router, then by destination."""
 WeightedPath = tuple[tuple[str, ...], float]
 PairPaths = dict[tuple[str, str], tuple[WeightedPath, ...]]
-"""By source and destination."""
+"""The paths with their shares by source and destination."""
 
 BY_PAIR = "openflow13, openflow15, srv6 and segment-routing"
 """The formats in which the source decides, with shares; for messages."""
@@ -131,7 +131,7 @@ def _listed(shares: Mapping[str, float]) -> str:
 
 
 def paths(routes: Routes) -> PairPaths:
-    """The paths of every reachable pair with their shares, best first; of hop-by-hop routes those that packets take.
+    """The paths of every reachable pair with their shares, best first. For hop-by-hop routes these are the paths that packets take.
 
     Raises:
         ExportError: hop-by-hop routes do not take the packets of a pair to its destination; it names the pair.
@@ -151,7 +151,7 @@ def paths(routes: Routes) -> PairPaths:
 
 
 def by_source(pairs: PairPaths) -> dict[str, dict[str, tuple[WeightedPath, ...]]]:
-    """The same by source, then by destination."""
+    """The same paths by source, then by destination."""
     table: dict[str, dict[str, tuple[WeightedPath, ...]]] = {}
     for (source, target), ways in pairs.items():
         table.setdefault(source, {})[target] = ways
@@ -191,7 +191,7 @@ def walk(table: NextHops, source: str, target: str) -> Iterator[WeightedPath]:
 
 
 def undelivered(table: NextHops) -> list[str]:
-    """What to warn of: destinations that packets do not reach from every router that has a route to them."""
+    """Warnings about destinations that packets do not reach from every router that has a route to them."""
     warnings = []
     for target in dict.fromkeys(target for by_target in table.values() for target in by_target):
         hops = {router: list(by_target[target]) for router, by_target in table.items() if target in by_target}

@@ -1,7 +1,7 @@
 """FRR: a configuration for each router with static routes, and policy-based routing where the shares are unequal.
 
-FRR's static routes have no weights, its nexthop groups do (from 1 to 255), and pbrd sends packets to those. That holds for
-packets that come in over an interface; what a router sends itself follows its static routes in equal parts.
+FRR's static routes have no weights. Its nexthop groups have (from 1 to 255), and pbrd sends packets to these groups. That holds for
+packets that come in over an interface. Packets of the router itself follow its static routes in equal parts.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def heading(node: PlannedNode) -> str:
 
 
 def interfaces(plan: Plan, node: PlannedNode, more: Callable[[str], str]) -> str:
-    """The addresses; ``more`` gives the lines that stand beside them, by the name of the neighbour ("" for none)."""
+    """The addresses of the interfaces; ``more`` returns further lines for the neighbour of this name ("" for none)."""
     text = f"interface lo\n ip address {node.router}/32\n{more('')}exit\n!\n"
     for neighbour, interface in plan.interfaces[node.name].items():
         text += f"interface {interface.name}\n ip address {interface.address}/31\n{more(neighbour)}exit\n!\n"
@@ -57,7 +57,7 @@ def interfaces(plan: Plan, node: PlannedNode, more: Callable[[str], str]) -> str
 
 
 def preferred_source(node: PlannedNode) -> str:
-    """What the router sends itself has its own address, which the others have a route to."""
+    """Packets of the router itself have its own address as source, which the other routers have a route to."""
     return f"route-map ROUTER permit 10\n set src {node.router}\nexit\n!\nip protocol static route-map ROUTER\n!\n"
 
 

@@ -1,8 +1,8 @@
 """FRR: explicit paths by SR-MPLS, a configuration for each router with ospfd, pathd and staticd.
 
-ospfd floods the node labels (RFC 8665) and finds the shortest paths, pathd holds a policy for each destination (its segments
-are labels of nodes; those of links ospfd gives out as it runs), and staticd sends the destination's
-hosts into the policy by its colour (RFC 9256). pathd has one active path in a policy, without weights.
+ospfd floods the node labels (RFC 8665) and finds the shortest paths. pathd holds a policy for each destination. Its segments are labels
+of nodes, because ospfd assigns the labels of links only as it runs. staticd sends packets for the destination's hosts into the policy
+by its colour (RFC 9256). pathd has one active path in a policy, without weights.
 """
 
 from anabranch.routes.export.errors import ExportError, pair

@@ -1,4 +1,4 @@
-"""What every export for Linux needs beside its routes: addresses, kernel settings, and a lab to try it in."""
+"""Parts of every export for Linux besides its routes: addresses, kernel settings, and a lab to try it in."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from anabranch.routes.export.plan import Plan, PlannedNode
 
 
 def lab(plan: Plan) -> str:
-    """For ``ip -batch``: a network namespace for each node, and a pair of virtual Ethernet interfaces for each link."""
+    """Lines for ``ip -batch``: a network namespace for each node, and a pair of virtual Ethernet interfaces for each link."""
     lines = [f"# {quoted(plan.topology.name)} in network namespaces\n"]
     lines += [f"netns add {node.identifier}\n" for node in plan.nodes.values()]
     for ends in plan.interfaces.values():
@@ -22,7 +22,7 @@ def lab(plan: Plan) -> str:
 
 
 def settings(plan: Plan, node: PlannedNode, more: Sequence[str] = (), each: Sequence[str] = ()) -> str:
-    """For ``sysctl -p`` in the node's namespace; ``each`` stands there for every interface, in place of its ``*``."""
+    """Lines for ``sysctl -p`` in the node's namespace. The lines of ``each`` are repeated for every interface, in place of its ``*``."""
     lines = [
         "net.ipv4.ip_forward = 1",
         # a next hop for each flow, not for each pair of addresses
@@ -40,7 +40,7 @@ def settings(plan: Plan, node: PlannedNode, more: Sequence[str] = (), each: Sequ
 
 
 def addresses(plan: Plan, node: PlannedNode, ipv6: bool = False) -> str:
-    """For ``ip -batch`` in the node's namespace: its addresses, and its interfaces up."""
+    """Lines for ``ip -batch`` in the node's namespace: its addresses, and its interfaces up."""
     lines = [heading(node, "addresses"), "link set lo up\n", f"address replace {node.router}/32 dev lo\n"]
     for interface in plan.interfaces[node.name].values():
         lines.append(f"address replace {interface.address}/31 dev {interface.name}\n")

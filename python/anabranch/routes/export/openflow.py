@@ -1,13 +1,13 @@
 """OpenFlow: a file of groups and one of flows for each switch, for ``ovs-ofctl add-groups`` and ``add-flows``.
 
-Hop-by-hop routes become rules by destination, with a select group where there are several next hops. Of explicit routes the
-source decides: its rule for the pair goes into a select group over the pair's paths, and the switches behind have one
-rule for the pair. Where two paths of a pair go on from one switch to different ones, the source tags their packets with the
-number of the path as VLAN, and the last switch takes the tag off.
+Hop-by-hop routes become rules by destination, with a select group where there are several next hops. For explicit routes the
+source decides: its rule for the pair goes into a select group over the pair's paths, and the later switches have one
+rule for the pair. Where two paths of a pair leave a switch towards different ones, the source tags their packets with the
+number of the path as VLAN, and the last switch removes the tag.
 
-Open vSwitch deals out hash values to the buckets, a power of two from 16 to 256 of them, as many as the smallest
-weight makes it take. Weights here add up to a power of two, and where Open vSwitch would take fewer hash values than
-that, a bucket is written as two, one of them of weight 1; so the weights are met exactly.
+Open vSwitch assigns hash values to the buckets. The number of hash values is a power of two from 16 to 256, as the smallest
+weight requires. Weights here add up to a power of two. Where Open vSwitch would take fewer hash values than that, a bucket is
+written as two, one of them of weight 1. So the weights are met exactly.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,15 +32,15 @@ _BY_PORT, _TAGGED, _BY_PAIR, _LOCAL = 2000, 1100, 1000, 500
 
 
 def files13(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
-    """For OpenFlow 1.3; ``tcp_source_ports`` gives flows from these TCP source ports routes of their own."""
+    """The files for OpenFlow 1.3; ``tcp_source_ports`` has separate routes for flows from these TCP source ports."""
     return _files(routes, plan, tcp_source_ports or {}, "OpenFlow13")
 
 
 def files15(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
-    """For OpenFlow 1.5, whose buckets have numbers.
+    """The files for OpenFlow 1.5, whose buckets have numbers.
 
     Select groups of hop-by-hop routes hash differently on each switch (Open vSwitch's extension
-    ``selection_method=dp_hash``), as otherwise flows that share a hash value stay together on all the way.
+    ``selection_method=dp_hash``). Otherwise, flows that share a hash value would stay together all the way.
     """
     return _files(routes, plan, tcp_source_ports or {}, "OpenFlow15")
 
@@ -187,7 +187,7 @@ def _add_pair(
 
 
 def _disagree(ways: tuple[WeightedPath, ...]) -> bool:
-    """Whether two paths go on to different switches from one that is not the source."""
+    """Whether two paths leave a switch that is not the source towards different switches."""
     following: dict[str, str] = {}
     return any(following.setdefault(one, other) != other for nodes, _ in ways for one, other in pairwise(nodes[1:]))
 
@@ -209,7 +209,7 @@ def _buckets(weights: list[int], actions: list[str]) -> list[tuple[int, str]]:
 
 
 def _hash_values(weights: list[int]) -> int:
-    """How many hash values Open vSwitch (2.10 and later) deals out for these weights."""
+    """The number of hash values that Open vSwitch (2.10 and later) assigns for these weights."""
     needed = max(-(-sum(weights) // min(weights)), min(4 * len(weights), _MOST_HASH_VALUES))
     return max(_FEWEST_HASH_VALUES, 1 << (needed - 1).bit_length())
 
@@ -219,7 +219,7 @@ def _output(interface: Interface) -> str:
 
 
 def _host(node: PlannedNode) -> str:
-    """For ``ip -batch`` in the network namespace of the node's host, who asks nobody for addresses of the link layer."""
+    """Lines for ``ip -batch`` in the network namespace of the node's host. A static neighbour entry replaces ARP."""
     interface = node.host_interface
     return heading(node, "its host") + (
         f"link set {interface} address {node.host_mac}\n"

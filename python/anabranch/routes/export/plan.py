@@ -3,14 +3,14 @@
 It follows from the topology and two prefixes alone, so that files of several formats and of several exports fit together:
 
 - Nodes count from 1 in the order of the topology; node 3 is ``n3`` in names of files and interfaces.
-- The lower half of the IPv4 prefix (10.0.0.0/8) is cut into equal prefixes, /24 or as much longer as they must be; node 3
+- The lower half of the IPv4 prefix (10.0.0.0/8) is cut into equal prefixes of /24, or longer ones for many nodes. Node 3
   has the third after the first, 10.0.3.0/24. Its first address is the router, its second the host attached to it.
 - The upper half is cut into /31 (RFC 3021), one for each two nodes that a link joins, in the order of the topology; the
-  even address is that of the node that counts less.
+  even address belongs to the node with the lower number.
 - The interface of n3 to n5 is ``n3-n5``, that to its host ``n3-host``. OpenFlow port 1 leads to the host, ports from 2
   on to the neighbours in their order.
-- Of the IPv6 prefix, a /48, node 3 has the /64 with subnet 3 as SRv6 locator (RFC 8986): ``::1`` is its End SID, ``::d4`` its
-  End.DX4 SID, ``::e:P`` the End.X SID of port P, and ``::a:P`` an End SID to which its neighbour at port P sends over
+- Node 3 has the /64 with subnet 3 of the IPv6 prefix (a /48) as SRv6 locator (RFC 8986). ``::1`` is its End SID, ``::d4`` its
+  End.DX4 SID, and ``::e:P`` the End.X SID of port P. ``::a:P`` is an End SID to which its neighbour at port P sends over
   their link only. Subnet 0 holds a /127 for each link (RFC 6164).
 - SR-MPLS: node 3 has label 16003, and the adjacency at port P has the label 100000 + P there (RFC 8402).
 """
@@ -40,17 +40,17 @@ _HOST_MAC = 0x02_01_00_00_00_00
 
 @dataclass(frozen=True, slots=True)
 class PlannedNode:
-    """What stands for a node."""
+    """A node in the plan: its number and addresses."""
 
     name: str
     index: int
     prefix: IPv4Network
-    """Of the hosts at the node."""
+    """The prefix of the hosts at the node."""
     locator: IPv6Network
 
     @property
     def identifier(self) -> str:
-        """For names of files and interfaces, whatever the name of the node."""
+        """The node in names of files and interfaces, independent of its own name."""
         return f"n{self.index}"
 
     @property
@@ -70,12 +70,12 @@ class PlannedNode:
 
     @property
     def router_mac(self) -> str:
-        """Of the node as its host sees it."""
+        """MAC address of the node as its host sees it."""
         return _mac(_MAC + self.index)
 
     @property
     def host_mac(self) -> str:
-        """Of the host as the node sees it."""
+        """MAC address of the host as the node sees it."""
         return _mac(_HOST_MAC + self.index)
 
     @property
@@ -85,7 +85,7 @@ class PlannedNode:
 
     @property
     def end_sid(self) -> IPv6Address:
-        """SRv6: come here, then go on with the next segment."""
+        """SRv6: packets come here, and continue with the next segment."""
         return self.locator[1]
 
     @property
@@ -106,7 +106,7 @@ class Interface:
 
     @property
     def name(self) -> str:
-        """The same on no other node, so that all nodes may stand in one network namespace; at most 15 characters."""
+        """A name that no other node uses, so that all nodes may be in one network namespace; at most 15 characters."""
         return f"{self.node.identifier}-{self.neighbour.identifier}"
 
     @property
@@ -116,12 +116,12 @@ class Interface:
 
     @property
     def adjacency_sid(self) -> IPv6Address:
-        """SRv6: come to the node, then go over this link."""
+        """SRv6: packets come to the node, and leave over this link."""
         return self.node.locator[0xE_0000 + self.port]
 
     @property
     def arrival_sid(self) -> IPv6Address:
-        """SRv6: come to the node; the neighbour sends it over this link."""
+        """SRv6: packets come to the node; the neighbour sends them over this link."""
         return self.node.locator[0xA_0000 + self.port]
 
 
@@ -133,16 +133,16 @@ class Plan:
     prefix: IPv4Network
     prefix6: IPv6Network
     nodes: dict[str, PlannedNode]
-    """By name."""
+    """The nodes by name."""
     interfaces: dict[str, dict[str, Interface]]
-    """By node, then by neighbour, in the order of ports."""
+    """The interfaces by node, then by neighbour, in the order of ports."""
 
     def interface(self, node: str, neighbour: str) -> Interface:
         """The node's interface to the neighbour."""
         return self.interfaces[node][neighbour]
 
     def document(self) -> dict[str, Any]:
-        """As JSON, so that a stranger can read which address is which node."""
+        """The plan for JSON, which shows a reader which address belongs to which node."""
         return {
             "topology": self.topology.name,
             "prefix": str(self.prefix),

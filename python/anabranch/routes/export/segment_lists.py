@@ -35,9 +35,9 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
 def srv6(plan: Plan, segments: tuple[Segment, ...]) -> list[str]:
     """The identifiers in the order of travel; the last one ends the tunnel.
 
-    An End.X identifier leads to its node by itself, so that it stands for a node segment before it as well. The source
-    cannot send to an End.X of its own, so a link at the source is an End identifier of the neighbour that the source, and
-    no other router, reaches over that link.
+    An End.X identifier itself leads to its node, so it also replaces a node segment before it. The source cannot send to an
+    End.X of its own. So a link at the source is an End identifier of the neighbour. Only the source reaches this
+    identifier over that link.
     """
     source, target = segments[0].source, segments[-1].target
     identifiers = []

@@ -1,8 +1,8 @@
 """A path as the fewest segments (RFC 8402): nodes that an interior gateway protocol leads to, and single links.
 
-A node segment leads over the shortest path from one node to another by the protocol's metric. It stands for a piece of a
-path where that piece is the only shortest path; elsewhere a link of the path is an adjacency segment. A part of an only
-shortest path is one as well, so that taking the longest piece each time gives the fewest segments.
+A node segment leads over the shortest path from one node to another by the protocol's metric. It replaces a
+piece of a path if that piece is the only shortest path. Elsewhere a link of the path is an adjacency segment. A part of an
+only shortest path is also one. So taking the longest piece each time gives the fewest segments.
 """
 
 import heapq
@@ -21,7 +21,7 @@ _LARGEST_COST = 65_535  # RFC 2328, section A.4.2
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From one node of a path to another."""
+    """A segment from one node of a path to another."""
 
     kind: Literal["node", "adjacency"]
     source: str
@@ -29,7 +29,7 @@ class Segment:
 
 
 class Shortest:
-    """What routers of an interior gateway protocol do: shortest paths by whole-number costs."""
+    """Shortest paths by whole-number costs, as routers of an interior gateway protocol find them."""
 
     def __init__(self, topology: Topology, metric: Metric = "hop-count") -> None:
         """Costs are 1 (hop-count), whole microseconds (delay), 100 Mbit/s over the rate (ospf), or given (cost).

@@ -15,8 +15,8 @@ _EQUAL = 1e-9
 def up_to(shares: Sequence[float], largest: int) -> tuple[tuple[int, ...], float]:
     """The whole-number weights from 1 to ``largest`` that come closest to the shares, and by how much they miss.
 
-    The error is the largest absolute difference between a share and its weight over the sum of weights; no weights
-    within the bounds have a smaller one (to 1e-9), and of those as good the smallest are taken. ``shares`` are
+    The error is the largest absolute difference between a share and its weight over the sum of weights. No weights
+    within the bounds have a smaller error (to 1e-9). Of equally good weights the smallest are taken. ``shares`` are
     positive and add up to 1.
     """
     # beyond this sum the greatest share's weight is at its bound, and every further unit is an error

@@ -1,7 +1,7 @@
 """Linux: explicit paths by SRv6, as a batch of ``ip route`` commands for each node.
 
-Each node has routes to all locators over shortest paths, takes part in segment routing (End, End.X, End.DX4, RFC 8986), and
-wraps what it sends to another node's hosts into IPv6 with the segments of the path; several paths of a pair are
+Each node has routes to all locators over shortest paths, and takes part in segment routing (End, End.X, End.DX4, RFC 8986). It
+wraps its hosts' packets to another node's hosts into IPv6 with the segments of the path. Several paths of a pair are
 weighted next hops. Packets leave the tunnel at the last node.
 """
 
@@ -39,7 +39,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
 
 
 def _own_segments(plan: Plan, node: PlannedNode) -> list[str]:
-    """What the node does with packets to its own segment identifiers."""
+    """The node's actions for packets to its own segment identifiers."""
     interfaces = list(plan.interfaces[node.name].values())
     anywhere = interfaces[0].name  # the kernel wants a device, which End and End.DX4 do not use
     lines = [

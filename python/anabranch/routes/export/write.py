@@ -14,7 +14,7 @@ from anabranch.routes.export.plan import PREFIX, PREFIX6, make_plan
 from anabranch.routes.model import Routes
 
 MANIFEST = "export.json"
-"""What was exported; it marks a directory as an export."""
+"""The description of the export; it marks a directory as an export."""
 PLAN = "plan.json"
 
 
@@ -42,7 +42,7 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
 
 
 def export(routes: Routes, format: str, directory: str | Path, **options: Any) -> list[Path]:
-    """Write the files of an export; what they are.
+    """Write the files of an export. Returns their paths.
 
     The directory is new, empty, or holds an earlier export and nothing else, which is replaced. The options are
     ``prefix`` and ``prefix6`` of the addressing plan, and those of the format.
@@ -61,7 +61,7 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
 
 
 def warnings(directory: Path) -> list[str]:
-    """What the export in this directory warns of."""
+    """The warnings of the export in this directory."""
     found: list[str] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["warnings"]
     return found
 
@@ -104,7 +104,7 @@ def _earlier(manifest: Path) -> set[str]:
 
 
 def _replace(target: Path, texts: dict[str, str]) -> None:
-    """Write beside the directory, then put it in its place; whatever comes between leaves the old or the new."""
+    """Write beside the directory, then put it in its place; an interruption leaves the old or the new."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as temporary:
         fresh, old = Path(temporary) / "new", Path(temporary) / "old"

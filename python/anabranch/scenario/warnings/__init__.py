@@ -1,4 +1,4 @@
-"""What a scenario may say but its author may not mean: a rule for each trap, with the place and the remedy."""
+"""Warnings about valid values that may be mistakes: a rule for each trap, with the place and the remedy."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -16,23 +16,31 @@ if TYPE_CHECKING:
 
 
 def of(case: "Case") -> Iterator[Problem]:
-    """All that is worth a warning in one variant."""
+    """All warnings about one variant."""
     for rule in RULES:
         yield from rule(case)
 
 
 def _topology(case: "Case") -> Iterator[Problem]:
-    """What the loader changed."""
+    """The changes that the loader made."""
     for warning in case.topology.warnings:
         yield Problem(("topology",), warning)
 
 
 def _no_samples(case: "Case") -> Iterator[Problem]:
-    """Time series without a row."""
+    """Time series without a row, and routes that wait for a measurement until the end."""
     run = case.variant.run
     if run.sample is not None and units.duration(run.sample) > units.duration(run.duration):
         message = f'has no effect: the run ends before the first sample (duration "{run.duration}"); give a shorter one'
         yield Problem(("run", "sample"), message, run.sample)
+    for name, routing in case.variant.routing.items():
+        for key in ("sample", "recompute") if routing.link_state is not None else ():
+            value = getattr(routing.link_state, key)
+            if units.duration(value) > units.duration(run.duration) and (key == "sample" or routing.reconverge is None):
+                message = (
+                    f'is longer than the run ("{run.duration}"), so routes follow no measurement; give a shorter one'
+                )
+                yield Problem(("routing", name, "link_state", key), message, value)
 
 
 def _forwarding_nodes(case: "Case") -> Iterator[Problem]:

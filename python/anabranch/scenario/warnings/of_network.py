@@ -23,7 +23,7 @@ def unused_defaults(case: "Case") -> Iterator[Problem]:
 
 
 def unreached_thresholds(case: "Case") -> Iterator[Problem]:
-    """``mark`` and ``minimum`` of queues that never have so many packets."""
+    """``mark`` and ``minimum`` that a queue never reaches, because its limit is not greater."""
     section = case.variant.topology
     overrides = enumerate(section.override)
     queues: list[tuple[Path, Queue]] = [(("queue",), section.queue)]

@@ -1,4 +1,4 @@
-"""What the core finds once it knows the routes of the traffic."""
+"""Warnings of the core, which need the routes of the traffic."""
 
 import json
 from collections.abc import Iterator

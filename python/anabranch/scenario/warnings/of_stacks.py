@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def stacks(case: "Case") -> Iterator[Problem]:
-    """Of the stacks that traffic uses."""
+    """Warnings about the stacks that traffic uses."""
     variant = case.variant
     used = {variant.stack_of(entry) for entry in variant.traffic if entry.transport == "tcp"}
     for name, stack in variant.stacks.items():

@@ -1,7 +1,7 @@
 """One module for each file format, with a function ``read(data, source, name, directed)`` that returns a draft.
 
-``data`` is the whole file, ``source`` what errors call it, ``name`` the topology's name if the file has none, and
-``directed`` what the caller says of the edges (``None``: nothing). A format is registered by a line in
+``data`` is the whole file, ``source`` its name in errors, and ``name`` the topology's name if the file has none.
+``directed`` says whether edges are directed (``None``: unknown). A format is registered by a line in
 :data:`FORMATS`.
 """
 
@@ -17,23 +17,21 @@ Reader = Callable[[bytes, str, str, bool | None], Draft]
 
 
 class Format(NamedTuple):
-    """How a format is recognised."""
+    """A format, and how to recognise it."""
 
     title: str
     suffixes: tuple[str, ...]
     content: re.Pattern[bytes]
-    """What the first kilobyte of such a file matches."""
+    """Matches the first kilobyte of such a file."""
 
 
 FORMATS = {
     "graphml": Format("GraphML", (".graphml",), re.compile(rb"<(\w+:)?graphml\b")),
     "sndlib": Format("SNDlib XML", (".sndlib",), re.compile(rb"<(\w+:)?network\b")),
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
-    "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\s*\{")),
-    "repetita": Format("REPETITA", (".graph",), re.compile(rb"\s*NODES\b")),
-    "csv_table": Format(
-        "CSV", (".csv",), re.compile(rb"[^\n]*\bsource\b[^\n]*\btarget\b|[^\n]*\btarget\b[^\n]*\bsource\b")
-    ),
+    "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
+    "repetita": Format("REPETITA", (".graph",), re.compile(rb"\A\s*NODES\b")),
+    "csv_table": Format("CSV", (".csv",), re.compile(rb"\A(?=[^\n]*\bsource\b)[^\n]*\btarget\b")),
 }
 """Module of this package, and how its files are recognised."""
 

@@ -1,6 +1,6 @@
 """CSV with a header row: ``source``, ``target`` and any of ``delay``, ``length``, ``loss``, ``capacity``, ``cost``.
 
-A row is an edge; nodes are those that rows name, in that order. Unless the caller says that edges are directed, each
+A row is an edge. The nodes are the ends of edges, in the order of the rows. Unless the caller says that edges are directed, each
 row is a link both ways.
 """
 

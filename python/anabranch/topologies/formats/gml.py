@@ -1,4 +1,4 @@
-"""GML, read by networkx. Of the Internet Topology Zoo's attributes ``LinkSpeedRaw`` (bit/s) is the capacity."""
+"""GML, read by networkx. The Internet Topology Zoo's attribute ``LinkSpeedRaw`` (bit/s) is the capacity."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""GraphML, that of the Internet Topology Zoo too.
+"""GraphML, also that of the Internet Topology Zoo.
 
-networkx also reads GraphML, but takes a second node of one id and an edge to no node without a word, so the little
-that a topology needs of the format is read here. Of the Zoo's own attributes ``LinkSpeedRaw`` (bit/s) is the
+networkx also reads GraphML, but accepts a second node of one id and an edge to no node without a warning. So this module reads
+the few parts of the format that a topology needs. The Zoo's own attribute ``LinkSpeedRaw`` (bit/s) is the
 capacity.
 """
 
@@ -67,7 +67,7 @@ def _read_columns(edges: list[Element], data: list[dict[str, object]], draft: Dr
 
 
 def _keys(graph: Element) -> dict[tuple[str, str], _Key]:
-    """The declared data: what they are for and their id, to their name and default."""
+    """The declared data: from the kind of element and the id to the name and default."""
     keys = {}
     for key in graph.iter("key"):
         identity, kind = key.get("id", ""), key.get("for", "all")

@@ -1,9 +1,8 @@
 """SNDlib's XML network files (https://sndlib.put.poznan.pl).
 
 Coordinates x, y are longitude and latitude if the file says so, or a drawing's. A link's capacity is the pre-
-installed one, or that of its largest module; SNDlib leaves the unit open, and Mbit/s is what its instances use. Its
-cost is the routing cost, or the set-up cost. Whether links are directed stands in another file (the model), so the
-caller says it.
+installed one, or that of its largest module. Its cost is the routing cost, or the set-up cost. Whether links are directed
+stands in another file (the model), so the caller says it.
 """
 
 import re
@@ -14,7 +13,8 @@ from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats.xml import content, root
 
-_UNIT_BPS = 10**6
+_UNITS_BPS = {"BITSPERSEC": 1, "KBITPERSEC": 10**3, "MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
+"""What capacities and demands count. Most instances name no unit; those that do mostly count Mbit/s, but ``brain`` counts bit/s."""
 _GEOGRAPHICAL = re.compile("geographical", re.IGNORECASE)
 
 
@@ -32,6 +32,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         else ("x", "y")
     )
     draft = Draft(source, name, directed)
+    unit = unit_bps(top, source)
     for node in nodes.iter("node"):
         place = {axis: content(node.find(f"coordinates/{letter}")) for axis, letter in zip(axes, "xy", strict=True)}
         draft.node(node.get("id", ""), None, place)
@@ -39,18 +40,30 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         element = f"<link> {link.get('id', number)}"
         ends = [content(link.find(side)) for side in ("source", "target")]
         draft.link(
-            ends[0] or "", ends[1] or "", _attributes(link, element, source), "<link> {}", link.get("id", number)
+            ends[0] or "", ends[1] or "", _attributes(link, unit, element, source), "<link> {}", link.get("id", number)
         )
     return draft
 
 
-def _attributes(link: Element, element: str, source: str) -> dict[str, object]:
+def unit_bps(network: Element, source: str) -> int:
+    """The bit/s of one unit of a network's capacities and demands; Mbit/s if it does not say.
+
+    Raises:
+        TopologyError: a unit that is unknown.
+    """
+    unit = content(network.find("meta/unit")) or "MBITPERSEC"
+    if unit not in _UNITS_BPS:
+        raise TopologyError(source, "<unit>", unit, f"must be one of {', '.join(_UNITS_BPS)}")
+    return _UNITS_BPS[unit]
+
+
+def _attributes(link: Element, unit: int, element: str, source: str) -> dict[str, object]:
     values: dict[str, object] = {name: content(link.find(name)) for name in ATTRIBUTES}
     modules = [_amount(capacity, element, source) for capacity in link.findall("additionalModules/addModule/capacity")]
     installed = _amount(link.find("preInstalledModule/capacity"), element, source)
     capacity = installed or max(modules, default=0)
     if values["capacity"] is None and capacity:
-        values["capacity"] = capacity * _UNIT_BPS
+        values["capacity"] = capacity * unit
     if values["cost"] is None:
         routing, setup = (_amount(link.find(kind), element, source) for kind in ("routingCost", "setupCost"))
         values["cost"] = routing or setup or None

@@ -1,4 +1,4 @@
-//! Refuses a run, after its routes are known, in which a queue is too small for a packet or a flow may exhaust the sequence numbers.
+//! Refuses a run in which a queue is too small for a packet, or a flow may exhaust its sequence numbers. The check needs the routes.
 
 use super::{BuildError, refuse};
 use crate::packet::engine::{Engine, EventLoop};

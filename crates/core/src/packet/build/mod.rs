@@ -29,7 +29,7 @@ pub enum BuildError {
     Value {
         /// The field, as scenarios name it.
         field: String,
-        /// What is wrong, and a correct value.
+        /// The problem, and a correct value.
         problem: String,
     },
     /// A routing without a path for a pair that has traffic.
@@ -43,7 +43,7 @@ pub enum BuildError {
         src: String,
         /// The destination node's name.
         dst: String,
-        /// What is wrong.
+        /// The error in the routing.
         error: RoutingError,
     },
 }
@@ -52,7 +52,7 @@ fn refuse(field: impl Into<String>, problem: impl Into<String>) -> BuildError {
     BuildError::Value { field: field.into(), problem: problem.into() }
 }
 
-/// Whether links fail, or routes are computed anew, during the run.
+/// Whether links fail or routes are recomputed during the run.
 fn is_dynamic(spec: &RunSpec) -> bool {
     spec.events.iter().any(|event| !matches!(event.action, LinkAction::Impair(_)))
 }
@@ -91,7 +91,7 @@ fn network_events(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time
     events.into()
 }
 
-/// What a run begins with.
+/// The initial parts of a run.
 pub(in crate::packet) struct Parts {
     pub links: Vec<Link>,
     pub forwarding: Forwarding,

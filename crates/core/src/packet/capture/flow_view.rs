@@ -33,7 +33,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Those of a flow in a run of this number of traffic groups.
+    /// Endpoints of a flow in a run with this number of traffic groups.
     pub fn new(flow: u32, identity: &FlowIdentity, groups: u32) -> Endpoints {
         // Distinguishes flows with the same sender port.
         let number = u64::from(flow / SENDER_PORTS) * u64::from(groups) + u64::from(identity.group);
@@ -55,7 +55,7 @@ fn address(network: u8, node: NodeId) -> Ipv4Addr {
     Ipv4Addr::new(network, x, y, z)
 }
 
-/// What determines the headers of a flow's packets.
+/// The properties of a flow that determine the headers of its packets.
 pub(super) struct FlowView<'run> {
     pub endpoints: Endpoints,
     /// `None` for a UDP flow.
@@ -91,7 +91,7 @@ impl FlowView<'_> {
         }
     }
 
-    /// Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
+    /// ECN field of a packet. Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
     fn ecn(&self, packet: &Packet) -> IpEcn {
         if !self.sizes.ecn_capable || packet.has(ACK | SYN) || self.sizes.is_behind_data(packet) {
             IpEcn::NotEct
@@ -128,7 +128,7 @@ impl FlowView<'_> {
         }
     }
 
-    /// The sequence number of a segment's first byte. That of a FIN follows the flow's last byte, and is one number itself.
+    /// Sequence number of a segment's first byte. A FIN has the number after the flow's last byte, and occupies one number.
     fn byte(&self, segment: u32) -> u32 {
         let payload = |size: u16| u32::from(size - self.sizes.header());
         let last = self.sizes.last_segment;

@@ -136,7 +136,7 @@ impl Capture {
         self.file.extend_from_slice(&block[..length]);
     }
 
-    /// Appends a packet that is there as bytes, without what follows the longest headers. Packets must come in the order of time.
+    /// Appends a packet given as bytes, truncated to the longest headers. Packets must be appended in order of time.
     pub fn record_bytes(&mut self, now: Time, packet: &[u8]) {
         let kept = &packet[..packet.len().min(LONGEST_HEADERS)];
         let mut body = vec![0; 20];

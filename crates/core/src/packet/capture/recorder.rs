@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// The captures of a run.
 pub struct Captures {
-    /// By ascending link.
+    /// The captures, sorted by link.
     by_link: Vec<(LinkId, Capture)>,
     /// All flows of the run, if it captures any link.
     flows: Vec<CapturedFlow>,
@@ -42,7 +42,7 @@ impl Captures {
     }
 }
 
-/// What a flow's packets have in common.
+/// The properties that all packets of a flow share.
 struct CapturedFlow {
     endpoints: Endpoints,
     /// The index of its stack; `None` for a UDP flow.

@@ -49,12 +49,12 @@ pub struct SentPacket {
     pub ecn_capable: bool,
 }
 
-/// Who takes packets out of the network, and sees them enter links.
+/// Receives the packets that leave the network, and observes packets that enter links.
 pub trait Taker<P> {
-    /// A packet has reached its host at this time. `marked`: a queue has marked it.
+    /// Called when a packet has reached its host at this time. `marked` is set if a queue has marked the packet.
     fn deliver(&mut self, at: Time, host: NodeId, packet: P, marked: bool);
 
-    /// A packet is offered to a link that the run captures.
+    /// Called when a packet is offered to a link that the run captures.
     fn capture(&mut self, at: Time, link: LinkId, packet: &P);
 }
 
@@ -126,7 +126,7 @@ impl<P> EmulatedNetwork<P> {
         0..self.flows.len() as u32
     }
 
-    /// What a flow is to do.
+    /// The plan of a flow: its ends, start and size.
     pub fn plan(&self, flow: u32) -> FlowPlan {
         self.flows[flow as usize].identity.plan(self.bytes[flow as usize])
     }
@@ -141,7 +141,7 @@ impl<P> EmulatedNetwork<P> {
         host_address(node)
     }
 
-    /// Adds a flow between a pair of a group, which the run did not plan. Its number; `None` if no route leads there.
+    /// Adds a flow that the run did not plan, between a pair of a group. Returns its number, or `None` if no route leads there.
     pub fn add_flow(&mut self, group: u32, (src, dst): (NodeId, NodeId)) -> Option<u32> {
         let routing = self.spec.traffic[group as usize].routing;
         let reverse_routing = self.spec.routings[routing].acks.unwrap_or(routing);
@@ -158,7 +158,7 @@ impl<P> EmulatedNetwork<P> {
         Some(flow)
     }
 
-    /// When the network has its next event; [`Time::NEVER`] if there is none before the end.
+    /// Time of the network's next event; [`Time::NEVER`] if there is none before the end.
     pub fn next_event(&self) -> Time {
         let next = self.arrivals.first().0.min(self.clock.next_network_event());
         if next > self.clock.end() { Time::NEVER } else { next }
@@ -184,7 +184,7 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A host sends a packet now: at the time of the last [`Self::run_until`].
+    /// Sends a packet from a host now: at the time of the last [`Self::run_until`].
     pub fn send(&mut self, sent: SentPacket, packet: P, taker: &mut impl Taker<P>) {
         let identity = self.flows[sent.flow as usize].identity;
         let key = identity.key(sent.flow, sent.reverse, sent.number);
@@ -231,13 +231,13 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A packet leaves the network.
+    /// Removes a packet that leaves the network.
     fn remove(&mut self, packet: Packet) -> Option<InFlight<P>> {
         self.free.push(packet.flow());
         self.in_flight[packet.flow() as usize].take()
     }
 
-    /// A link serves its queue, or its first packet arrives at its far end.
+    /// Processes a link's event: it serves its queue, or its first packet arrives at its far end.
     fn on_link(&mut self, link: LinkId, taker: &mut impl Taker<P>) {
         let now = self.clock.now();
         let state = &mut self.links[link as usize];
@@ -260,7 +260,7 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    /// A packet has arrived at a node: it goes on, or has reached its host.
+    /// Processes a packet that has arrived at a node: forwards it, or delivers it to its host.
     fn forward(&mut self, mut packet: Packet, node: NodeId, taker: &mut impl Taker<P>) {
         let now = self.clock.now();
         let index = packet.hop_index();
@@ -389,7 +389,7 @@ impl<P> EmulatedNetwork<P> {
         self.observations.take_link_series()
     }
 
-    /// What routings that measure their links have learnt of them since the last call.
+    /// Measurements of the routings that measure their links, since the last call.
     pub fn take_link_state(&mut self) -> Table {
         self.observations.take_link_state()
     }

@@ -1,6 +1,6 @@
-//! The network without hosts is the packet engine's network: on random networks, with failures, losses, queues, sprayings and measured routes, the
-//! oracle runs with its hosts, and the emulated network gets what they send. Both process the same event at every step, deliver the same packets at
-//! the same time, and count the same.
+//! Compares the network without hosts with the packet engine's network, on random networks with failures, losses, queues, sprayings and measured
+//! routes. The oracle runs with its hosts, and the emulated network gets the packets that these hosts send. Both process the same event at every
+//! step, deliver the same packets at the same time, and count the same.
 
 use super::{EmulatedNetwork, SentPacket, Taker};
 use crate::packet::Oracle;
@@ -41,7 +41,7 @@ fn bits(table: &Table) -> Vec<u64> {
     table.columns.iter().flat_map(|(_, values)| values.bits()).collect()
 }
 
-/// What the oracle's hosts have done since the last call: packets that came to them, and packets that they sent.
+/// Events of the oracle's hosts since the last call: packets that they have received, and packets that they have sent.
 fn take_host_events(oracle: &mut Oracle, arrived: &mut Vec<Arrived>) -> Vec<(SentPacket, Packet)> {
     let now = oracle.now();
     let mut sent = Vec::new();

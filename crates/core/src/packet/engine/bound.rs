@@ -34,7 +34,7 @@ impl<L: EventLoop> Engine<L> {
         self.hosts.flows().iter().enumerate().filter(|(_, flow)| begun(flow)).find_map(|(index, flow)| {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let (src, dst) = (identity.src, identity.dst);
-            // Flows of one route share a bound, unless what links carry depends on the time.
+            // Flows of one route share a bound, unless the capacity of links varies with time.
             let from = if self.network.varies() { identity.start } else { Time::ZERO };
             let bound = *bounds
                 .entry((identity.forward, src, dst, from))

@@ -1,4 +1,4 @@
-//! The clock: the time, the end of the run, and what is to happen to the whole network.
+//! The clock: the time, the end of the run, and the next events of the whole network.
 
 use crate::spec::{LinkId, LossSpec};
 use crate::units::{Duration, Time};
@@ -19,7 +19,7 @@ pub(in crate::packet) enum NetworkEvent {
     Retire,
 }
 
-/// Virtual time. In epochs it goes back where the loop goes on to another node; it never goes back at one node, or from epoch to epoch.
+/// Virtual time. In epochs it goes back when the loop turns to another node. At one node, and from epoch to epoch, it never goes back.
 pub struct Clock {
     now: Time,
     end: Time,
@@ -63,24 +63,24 @@ impl Clock {
         self.network_events.insert(position, (at, event));
     }
 
-    /// When the next network event happens; [`Time::NEVER`] if none will.
+    /// Time of the next network event; [`Time::NEVER`] if there is none.
     pub(in crate::packet) fn next_network_event(&self) -> Time {
         self.network_events.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// When the next network event happens that all partitions must know at once: any but that finished flows retire.
+    /// Time of the next network event that all partitions must know at once: any event except the retirement of flows.
     pub(in crate::packet) fn next_change(&self) -> Time {
         let is_change = |event: &NetworkEvent| !matches!(event, NetworkEvent::Retire);
         self.network_events.iter().find(|(_, event)| is_change(event)).map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// What happens next to the network.
+    /// The next event of the network.
     #[cfg(test)]
     pub(in crate::packet) fn next_network_event_itself(&self) -> Option<&NetworkEvent> {
         self.network_events.front().map(|(_, event)| event)
     }
 
-    /// The next network event happens now.
+    /// Removes and returns the next network event, which happens now.
     pub(in crate::packet) fn take_network_event(&mut self) -> Option<NetworkEvent> {
         self.network_events.pop_front().map(|(_, event)| event)
     }

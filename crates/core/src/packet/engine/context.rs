@@ -24,7 +24,7 @@ impl<L: EventLoop> HostContext<'_, L> {
         self.clock.now()
     }
 
-    /// A packet leaves its host, data from the sender and ACKs from the receiver. Selectors see its `number`.
+    /// Sends a packet from its host: data from the sender and ACKs from the receiver. Selectors see its `number`.
     #[inline(always)]
     pub(in crate::packet) fn send(&mut self, mut packet: Packet, number: u32, identity: &FlowIdentity) {
         #[cfg(test)]
@@ -40,7 +40,7 @@ impl<L: EventLoop> HostContext<'_, L> {
         }
     }
 
-    /// A timer of a flow is due then, or later than it already was.
+    /// Sets the deadline of a flow's timer, or moves it to a later time.
     #[inline(always)]
     pub(in crate::packet) fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
         self.event_loop.arm(flow, timer, deadline);

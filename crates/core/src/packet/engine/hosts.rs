@@ -13,8 +13,8 @@ use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
 use crate::units::{Duration, Time};
 
-/// A sender is woken after this time at the latest, and says then when its timer is due. Otherwise the entry of the SYN's timer would stand for a
-/// second beside that of the first, shorter, retransmission timeout.
+/// Longest time until a sender is woken, which then returns its exact deadline. Otherwise, the entry of the SYN's timer would stay for a second
+/// although the first retransmission timeout is shorter.
 const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
 /// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
@@ -26,7 +26,7 @@ pub struct Hosts {
     /// Flows in the order of their start, and how many have started.
     starts: Vec<u32>,
     started: usize,
-    /// Of the senders of each stack.
+    /// The settings that all senders of a stack share, by stack.
     common_settings: Vec<Option<CommonSettings>>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
@@ -57,19 +57,19 @@ impl Hosts {
         &self.flows[flow as usize].identity
     }
 
-    /// A flow, for an event loop that takes bursts at its ends.
+    /// A flow, for an event loop that processes bursts at its ends.
     #[inline(always)]
     pub(in crate::packet) fn flow_mut(&mut self, flow: u32) -> &mut Flow {
         &mut self.flows[flow as usize]
     }
 
-    /// The warm-up is over: peaks and stalls are sought anew.
+    /// Resets peaks and stalls when the warm-up is over.
     pub(in crate::packet) fn forget_peaks(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.state.forget_peaks());
     }
 }
 
-/// Packets that come to a host.
+/// Delivery of packets to a host.
 impl Hosts {
     #[inline(always)]
     pub(in crate::packet) fn deliver<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
@@ -81,7 +81,7 @@ impl Hosts {
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
 
-    /// A packet of a flow of datagrams, or of one that has retired.
+    /// Processes a packet of a UDP flow, or of a flow that has retired.
     #[inline(never)]
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
@@ -153,7 +153,7 @@ impl Hosts {
         self.arm_or_retire(index, context);
     }
 
-    /// The sender has sent all that it may: its timer is set, or the flow is done.
+    /// Sets the sender's timer after it has sent all that it may, or retires a flow that is done.
     #[inline(always)]
     pub(in crate::packet) fn arm_or_retire<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let FlowState::Tcp(connection) = &mut self.flows[index as usize].state else { return };
@@ -256,12 +256,12 @@ impl Hosts {
 
 /// The life of a flow: it starts, and retires when all of it is delivered and acknowledged.
 impl Hosts {
-    /// When the next flow starts; [`Time::NEVER`] if none is left.
+    /// Start of the next flow; [`Time::NEVER`] if none is left.
     pub(in crate::packet) fn next_start(&self) -> Time {
         self.starts.get(self.started).map_or(Time::NEVER, |flow| self.identity(*flow).start)
     }
 
-    /// The next flow that starts, and its position in the order of starts; the one after it is the next from now on.
+    /// Removes and returns the next flow to start, with its position in the order of starts.
     pub(in crate::packet) fn take_next_start(&mut self) -> (usize, u32) {
         self.started += 1;
         (self.started - 1, self.starts[self.started - 1])
@@ -272,14 +272,14 @@ impl Hosts {
         self.starts[position]
     }
 
-    /// A flow starts now.
+    /// Starts a flow now.
     pub(in crate::packet) fn start<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         self.open(flow, context);
         self.arm_application(flow, context);
         self.pump(flow, context);
     }
 
-    /// Both ends of a flow exist, and nothing is sent yet.
+    /// Creates both ends of a flow, without sending anything.
     pub(in crate::packet) fn open<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let identity = *self.identity(index);
         let group = &context.spec.traffic[identity.group as usize];
@@ -316,21 +316,21 @@ impl Hosts {
         };
     }
 
-    /// All of a flow is delivered and acknowledged. Its connection stays for longer than any epoch of an event loop, so that it does not matter
-    /// which of its ends is visited first.
+    /// Retires a flow whose data is completely delivered and acknowledged. Its connection stays for longer than any epoch of an event loop. So
+    /// the order in which its two ends are visited does not matter.
     fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
         self.retire_at(at, flow, context);
         context.event_loop.on_done(at, flow, self.identity(flow).dst);
     }
 
-    /// Only the counters of a flow are kept from then on.
+    /// Schedules the time from which only the counters of a flow are kept.
     pub(in crate::packet) fn retire_at<L: EventLoop>(&mut self, at: Time, flow: u32, context: &mut HostContext<L>) {
         self.done.push((at, flow));
         self.schedule_retirement(at, context);
     }
 
-    /// Flows are done in no order within an epoch, so that a retirement may come before one that is scheduled already.
+    /// Schedules a retirement. Flows end in any order within an epoch, so it may come before one that is already scheduled.
     fn schedule_retirement<L: EventLoop>(&mut self, at: Time, context: &mut HostContext<L>) {
         if at < self.next_retirement {
             self.next_retirement = at;
@@ -338,7 +338,7 @@ impl Hosts {
         }
     }
 
-    /// Flows whose time has come retire.
+    /// Retires the flows whose time has come.
     pub(in crate::packet) fn retire<L: EventLoop>(&mut self, context: &mut HostContext<L>) {
         let now = context.now();
         if self.next_retirement > now {

@@ -17,8 +17,8 @@ pub(in crate::packet) struct IdleRoutes {
 }
 
 impl<L: EventLoop> Engine<L> {
-    /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at no more than the
-    /// maximum flow of their paths, and none is lost. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
+    /// Least time in which all segments of a flow can arrive, without losses. They are sent back to back, after the handshake if there is one, at most at
+    /// the maximum flow of their paths. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
     pub(in crate::packet) fn idle_completion(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
@@ -42,8 +42,8 @@ impl<L: EventLoop> Engine<L> {
         Some(there? + again? + data)
     }
 
-    /// When the last segment arrives over a path. It waits for the others at one of the links, and is alone behind it: at whichever link makes it arrive
-    /// last.
+    /// Arrival time of the last segment over a path. At one link it waits for the other segments; behind that link it never waits. The result uses the
+    /// link that gives the latest arrival.
     fn back_to_back(&self, path: &[LinkId], sizes: &PacketSizes) -> Duration {
         let last = self.path_crossing(path, sizes.last());
         let Some(followers) = u64::from(sizes.last_segment).checked_sub(1) else { return last };
@@ -59,7 +59,7 @@ impl<L: EventLoop> Engine<L> {
         latest
     }
 
-    /// The segments may go beside each other, but none is faster than alone, and together they are no faster than the maximum flow.
+    /// The segments may use several paths at once. But none is faster than it would be alone, and together they do not exceed the maximum flow.
     fn over_several_paths(
         &self,
         forth: (RouteRef, NodeId, NodeId),

@@ -44,31 +44,31 @@ pub(in crate::packet) const TIMERS_PER_FLOW: u32 = 3;
 /// Moves packets over links, and fires timers, in an order that gives every node its events by (time, kind, index). At one instant network events
 /// come first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
-    /// For a run that has not begun.
+    /// Creates the event loop of a run that has not started.
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Self;
 
     /// Processes at least this number of events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
 
-    /// A packet is offered to the queue of a link now.
+    /// Offers a packet to the queue of a link now.
     fn offer(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures);
 
-    /// A timer of a flow is due then, or later than it already was.
+    /// Sets the deadline of a flow's timer, or moves it to a later time.
     fn arm(&mut self, flow: u32, timer: u32, deadline: Time);
 
-    /// A timer comes up then, or never; when it does, its owner says when it is really due.
+    /// Time at which a timer's entry comes up, or never. Its owner then computes the real deadline.
     fn armed(&self, flow: u32, timer: u32) -> Time;
 
-    /// A network event is scheduled.
+    /// Called when a network event is scheduled.
     fn on_scheduled(&mut self, at: Time);
 
-    /// A link has lost all that it held.
+    /// Called when a link has failed and lost all its packets.
     fn on_failed(&mut self, now: Time, link: LinkId);
 
-    /// A flow is done, and its connection stays until then, at the node of its receiver, too.
+    /// Called when a flow is done. Its connection stays until `at`, also at the node of its receiver.
     fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
 
-    /// The routes have changed.
+    /// Called when the routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
 
@@ -79,7 +79,7 @@ pub struct Engine<L> {
     pub(in crate::packet) network: Network,
     pub(in crate::packet) hosts: Hosts,
     pub(in crate::packet) observers: Observers,
-    /// What the event loop knows besides: which events are due, and their order.
+    /// State of the event loop: the events that are due, and their order.
     pub(in crate::packet) event_loop: L,
 }
 
@@ -147,7 +147,7 @@ impl<L: EventLoop> Engine<L> {
         self.observers.observations.take_link_series()
     }
 
-    /// What routings that measure their links have learnt of them since the last call, sample by sample.
+    /// Measurements of the routings that measure their links, since the last call, one row per sample.
     pub fn take_link_state(&mut self) -> Table {
         self.observers.observations.take_link_state()
     }
@@ -170,7 +170,7 @@ impl<L: EventLoop> Engine<L> {
         (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, event_loop })
     }
 
-    /// A packet has arrived at a node: it goes on, or has reached its host.
+    /// Processes a packet that has arrived at a node: forwards it, or delivers it to its host.
     #[inline(always)]
     pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
         let Engine { clock, network, hosts, observers, event_loop, .. } = self;
@@ -189,7 +189,7 @@ impl<L: EventLoop> Engine<L> {
         event_loop.offer(clock.now(), next, packet, network, &mut observers.captures);
     }
 
-    /// A packet has reached its host.
+    /// Delivers a packet that has reached its host.
     #[inline(always)]
     pub(in crate::packet) fn deliver(&mut self, packet: Packet) {
         let (hosts, mut context) = self.hosts();
@@ -206,7 +206,7 @@ impl<L: EventLoop> Engine<L> {
         hosts.start(flow, &mut context);
     }
 
-    /// The next network event happens now.
+    /// Processes the next network event, which happens now.
     pub(in crate::packet) fn on_network_event(&mut self) {
         let Some(event) = self.clock.take_network_event() else { return };
         let Engine { spec, clock, network, hosts, observers, event_loop } = self;
@@ -251,7 +251,7 @@ impl<L: EventLoop> Engine<L> {
         self.observers.route_log.update(self.clock.now(), self.network.forwarding());
     }
 
-    /// The controller of a routing measures its links, and computes its routes when that is due.
+    /// Measures the links of a routing, and recomputes its routes when that is due.
     fn follow_link_state(&mut self, routing: usize) {
         let now = self.clock.now();
         let Some(measurement) = self.network.measure(now, routing) else { return };

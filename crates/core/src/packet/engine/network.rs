@@ -12,7 +12,7 @@ use crate::packet::link_state::estimate::Estimate;
 use crate::spec::{LinkId, NodeId};
 use crate::units::{Duration, Time};
 
-/// What carries packets from host to host.
+/// The network that carries packets from host to host: links and forwarding.
 pub struct Network {
     links: Vec<Link>,
     /// The packets that wait at a link or are on its wire.
@@ -26,10 +26,10 @@ pub struct Network {
     without_route: u64,
     expired: u64,
     varies: bool,
-    /// Packets that hosts have sent, and packets that have come to hosts.
+    /// Number of packets that hosts have sent, and number that hosts have received.
     #[cfg(test)]
     at_hosts: (u64, u64),
-    /// What hosts of the oracle have sent and got, if a test wants to know it.
+    /// Packets that the oracle's hosts have sent and received, if a test records them.
     #[cfg(test)]
     pub(in crate::packet) host_log: Option<Vec<HostEvent>>,
 }
@@ -39,11 +39,11 @@ pub struct Network {
 pub(in crate::packet) enum HostEvent {
     /// A host sends it, with the number that selectors see.
     Sent(Packet, u32),
-    /// It has come to its host.
+    /// The packet has reached its host.
     Come(Packet),
 }
 
-/// A link, and what its queue needs to take packets.
+/// A link, with the state that its queue needs to accept packets.
 pub(in crate::packet) struct LinkAccess<'network> {
     pub link: &'network mut Link,
     pub fifos: &'network mut FifoStore,
@@ -51,7 +51,7 @@ pub(in crate::packet) struct LinkAccess<'network> {
     pub sizes: &'network FlowSizes,
 }
 
-/// Where a packet goes next: over a link, with the next-hop index that it carries from there.
+/// Next hop of a packet: a link, and the next-hop index that the packet carries from there.
 pub(in crate::packet) type NextHop = (LinkId, u32);
 
 impl Network {
@@ -108,7 +108,7 @@ impl Network {
         &self.pool
     }
 
-    /// The receiver of an ACK takes its SACK blocks; its sender puts them there.
+    /// The pool of SACK blocks. The sender of an ACK writes its blocks there, and the receiver of the ACK reads them.
     #[inline(always)]
     pub(in crate::packet) fn pool_mut(&mut self) -> &mut SackPool {
         &mut self.pool
@@ -185,7 +185,7 @@ impl Network {
         offer
     }
 
-    /// The queue of a link, and what it needs to take packets.
+    /// The queue of a link, with the state that it needs to accept packets.
     #[inline(always)]
     pub(in crate::packet) fn access(&mut self, link: LinkId) -> LinkAccess<'_> {
         let Network { links, fifos, pool, sizes, .. } = self;
@@ -197,7 +197,7 @@ impl Network {
         self.links[link as usize].first_packet(&self.fifos).copied()
     }
 
-    /// The first packet of any link arrives at its far end; `None` if the wire has lost it.
+    /// Processes the arrival of a link's first packet at the far end; `None` if the wire has lost it.
     #[inline(always)]
     pub(in crate::packet) fn arrive(&mut self, link: LinkId) -> Option<Packet> {
         let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);
@@ -209,31 +209,31 @@ impl Network {
         Some(packet)
     }
 
-    /// Takes the next packet out of this FIFO of a link if it arrives before an instant, lost or not.
+    /// Removes the next packet from this FIFO of a link if it arrives before an instant, even if the wire has lost it.
     #[inline(always)]
     pub(in crate::packet) fn pop_arrival(&mut self, fifo: &mut Fifo, before: Time) -> Option<Packet> {
         self.fifos.pop_before(fifo, before)
     }
 
-    /// A simple link gets its FIFO back, out of which packets have been taken.
+    /// Puts back the FIFO of a simple link, from which packets have been removed.
     pub(in crate::packet) fn end_arrivals(&mut self, link: LinkId, mut fifo: Fifo) {
         self.fifos.release(&mut fifo);
         self.packet_hops += u64::from(self.links[link as usize].return_fifo(fifo));
     }
 
-    /// A packet has crossed a simple link and arrives nowhere: the wire has lost it.
+    /// Counts a packet that has crossed a simple link and that the wire has lost.
     #[cold]
     pub(in crate::packet) fn lose(&mut self, link: LinkId, packet: Packet) {
         self.links[link as usize].count_loss();
         self.discard(packet);
     }
 
-    /// Packets that the merge has found lost on the wire of a simple link.
+    /// Counts a packet that the merge has found lost on the wire of a simple link.
     pub(in crate::packet) fn count_loss(&mut self, link: LinkId) {
         self.links[link as usize].count_loss();
     }
 
-    /// A queue that decides at its service (CoDel) serves the packet that is due, and may drop others.
+    /// Serves a queue that decides when it dequeues (CoDel): transmits the packet that is due, and may drop others.
     pub(in crate::packet) fn serve(&mut self, link: LinkId, mut on_drop: impl FnMut(Packet)) {
         let state = &mut self.links[link as usize];
         state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
@@ -322,14 +322,14 @@ impl Network {
 
 /// Changes of the network.
 impl Network {
-    /// A link goes down, and all its packets are lost.
+    /// Takes a link down. All its packets are lost.
     pub(in crate::packet) fn fail(&mut self, now: Time, link: LinkId) {
         let gone = self.links[link as usize].fail(now, &self.sizes, &mut self.fifos);
         gone.into_iter().for_each(|packet| self.discard(packet));
         self.forwarding.set_up(link, false);
     }
 
-    /// A link comes back, empty.
+    /// Brings a link up again, empty.
     pub(in crate::packet) fn repair(&mut self, now: Time, link: LinkId) {
         self.links[link as usize].repair(now);
         self.forwarding.set_up(link, true);
@@ -340,13 +340,13 @@ impl Network {
         self.links[link as usize].change_loss(loss);
     }
 
-    /// The routes of a routing are computed anew.
+    /// Recomputes the routes of a routing.
     pub(in crate::packet) fn reroute(&mut self, routing: usize) {
         self.forwarding.reroute(routing);
     }
 
-    /// The controller of a routing that measures its links takes a sample, if one is due. Returns when it is due next, whether it computes
-    /// its routes now, and its estimates after a sample; `None` if the routing measures nothing.
+    /// Takes a sample for a routing that measures its links, if one is due. Returns the time of the next sample, whether routes are computed
+    /// now, and the estimates after a sample. `None` if the routing does not measure its links.
     pub(in crate::packet) fn measure(&mut self, now: Time, routing: usize) -> Option<Measurement<'_>> {
         let Network { links, forwarding, .. } = self;
         let controller = forwarding.controller(routing)?;
@@ -355,7 +355,7 @@ impl Network {
         Some(Measurement { due, computes, estimates: has_sampled.then(|| controller.estimates()) })
     }
 
-    /// The warm-up is over: the longest waits are sought anew.
+    /// Resets the longest waits when the warm-up is over.
     pub(in crate::packet) fn forget_longest_waits(&mut self) {
         self.links.iter_mut().for_each(Link::forget_longest_wait);
     }
@@ -370,22 +370,22 @@ pub(in crate::packet) struct Measurement<'network> {
 
 /// The boundary between partitions.
 impl Network {
-    /// The queue of a link is in another partition.
+    /// Keeps only the wire of a link, because its queue is in another partition.
     pub(in crate::packet) fn become_wire(&mut self, link: LinkId) {
         self.links[link as usize].become_wire();
     }
 
-    /// Packets may be taken out of a link so long before they arrive.
+    /// Sets how long before their arrival packets may be removed from a link.
     pub(in crate::packet) fn set_epoch_length(&mut self, link: LinkId, by: Duration) {
         self.links[link as usize].set_epoch_length(by);
     }
 
-    /// A packet whose queue is in another partition is on the wire of a link.
+    /// Puts a packet on the wire of a link whose queue is in another partition.
     pub(in crate::packet) fn put_on_wire(&mut self, link: LinkId, packet: Packet) {
         self.links[link as usize].put_on_wire(packet, &mut self.fifos);
     }
 
-    /// Takes the packets that arrive over a link before an instant, for its far end in another partition, which counts their hops.
+    /// Removes the packets that arrive over a link before an instant. They go to its far end in another partition, which counts their hops.
     pub(in crate::packet) fn drain_wire(
         &mut self,
         link: LinkId,
@@ -420,7 +420,7 @@ impl Network {
 
 #[cfg(test)]
 impl Network {
-    /// Counts packets that hosts have sent, and packets that have come to them.
+    /// Counts packets that hosts have sent and received.
     pub(in crate::packet) fn count_at_hosts(&mut self, sent: u64, come: u64) {
         self.at_hosts.0 += sent;
         self.at_hosts.1 += come;

@@ -16,7 +16,7 @@ pub struct Observers {
 }
 
 impl Observers {
-    /// Of a run that has not begun; the first routes are in the log.
+    /// The observers of a run that has not started. Their log contains the first routes.
     pub(in crate::packet) fn new(spec: &RunSpec, hosts: &Hosts, network: &Network) -> Observers {
         let mut route_log = RouteLog::new(spec, hosts.flows());
         route_log.update(Time::ZERO, network.forwarding());

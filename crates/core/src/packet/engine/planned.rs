@@ -16,7 +16,7 @@ impl<L: EventLoop> Engine<L> {
         self.hosts.flows().len() as u32
     }
 
-    /// What a flow is to do.
+    /// The plan of a flow: its ends, start and size.
     pub fn plan(&self, flow: u32) -> FlowPlan {
         self.hosts.identity(flow).plan(self.network.sizes(flow).whole_payload())
     }

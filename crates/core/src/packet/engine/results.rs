@@ -36,7 +36,7 @@ pub(in crate::packet) fn is_of_sender(column: &str) -> bool {
         || FLOW_SERIES.iter().any(|one| one.name == column && one.of_sender)
 }
 
-/// A flow, with what it had done when the warm-up ended.
+/// A flow's counters now and at the end of the warm-up.
 pub(in crate::packet) struct FlowRow {
     flow: u32,
     identity: FlowIdentity,
@@ -165,7 +165,7 @@ impl FlowRow {
     }
 }
 
-/// A directed link, with what it had done when the warm-up ended.
+/// A directed link's counters now and at the end of the warm-up.
 pub(in crate::packet) struct LinkRow {
     link: u32,
     spec: LinkSpec,
@@ -226,7 +226,7 @@ impl LinkRow {
 
     fn queue_drop_ratio(&self) -> f64 {
         let offered = self.total.offered - self.warm.offered;
-        // CoDel may drop what came before the warm-up ended.
+        // CoDel may drop packets that arrived before the warm-up ended.
         ratio(self.queue_drops(), offered.max(self.queue_drops()))
     }
 

@@ -36,7 +36,7 @@ impl Engine<EpochLoop> {
         self.event_loop.forget_inputs(self.network.links());
     }
 
-    /// The simple link that all packets of a simple link go on to: it takes them out of its FIFO in phase 3.
+    /// The simple link that all packets of this simple link enter next. It removes them from this link's FIFO in phase 3.
     #[inline(always)]
     fn merges_into(&self, link: LinkId) -> Option<LinkId> {
         match self.event_loop.fan_in.egress(link) {
@@ -86,7 +86,7 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// A packet is offered to its next link, or waits for phase 2. Returns a packet that has reached its host and is processed now.
+    /// Offers a packet to its next link, or keeps it for phase 2. Returns a packet that has reached its host and is processed now.
     #[inline(always)]
     pub(in crate::packet) fn forward_or_return(
         &mut self,
@@ -112,7 +112,7 @@ impl Engine<EpochLoop> {
         None
     }
 
-    /// A router that processes packets now selects the next link of one.
+    /// Selects the next link of a packet at a router that processes packets now.
     #[inline(never)]
     fn forward_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
         let packet = Packet::from_words(words);

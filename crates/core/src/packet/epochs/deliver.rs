@@ -3,8 +3,8 @@
 //! A sender sends several packets of a window together, and most stay together. A host processes a burst in one call, which looks up the flow, its
 //! connection, the first link of its answers and their sizes once. The results are those of single packets ([`crate::packet::engine::hosts`]).
 //!
-//! Many conditions hold until a packet arrives that is not the next segment, or that acknowledges more than the next segment. They are checked once
-//! per burst. Any other packet takes the general path. A burst ends before the next timer of its node, and where its end may need a timer in this
+//! Many conditions hold until a packet arrives that is not the next segment, or that acknowledges more than the next segment. They are checked once per
+//! burst. Any other packet takes the general path. A burst ends before the next timer of its node, and also where its end may need a timer in this
 //! epoch.
 
 use crate::packet::engine::network::LinkAccess;
@@ -67,11 +67,11 @@ impl Outlet for Merged<'_> {
     }
 }
 
-/// What all packets of an end have in common.
+/// The fields that all packets of one end share.
 #[derive(Clone, Copy)]
 struct PacketTemplate<'engine> {
     flow: u32,
-    /// Their next-hop index after the first link.
+    /// The packets' next-hop index after the first link.
     at: u32,
     sizes: &'engine PacketSizes,
 }
@@ -117,7 +117,7 @@ impl Burst<'_> {
         (next.arrival() < self.until && belongs(&next)).then_some(next)
     }
 
-    /// Goes on to the next packet.
+    /// Advances to the next packet.
     #[inline(always)]
     fn go_on(&mut self, next: Packet) {
         self.packet = next;
@@ -131,7 +131,7 @@ impl Burst<'_> {
         self.fifo
     }
 
-    /// A receiver processes data, and acknowledges every segment at once.
+    /// Processes data at a receiver that acknowledges every segment at once.
     #[inline(always)]
     fn deliver_to_receiver(
         &mut self,
@@ -177,7 +177,7 @@ impl Burst<'_> {
         }
     }
 
-    /// A sender processes ACKs, and sends the segments that each allows.
+    /// Processes ACKs at a sender, and sends the segments that each ACK allows.
     #[inline(always)]
     fn deliver_to_sender(
         &mut self,
@@ -261,7 +261,7 @@ impl Burst<'_> {
 }
 
 impl Engine<EpochLoop> {
-    /// A packet from this FIFO has reached its host: processes it and the packets behind it that continue its burst.
+    /// Processes a packet from this FIFO that has reached its host, and the packets behind it that continue its burst.
     #[inline(always)]
     pub(in crate::packet) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
         self.advance_to_arrival(link, packet.arrival());

@@ -1,8 +1,8 @@
 //! The event loop in epochs: events are sorted only at the node or link where they meet.
 //!
-//! An epoch is no longer than any packet needs from the queue of a link to its far end. So an event at one node reaches no other node in the
-//! same epoch. Nodes and links are visited one after another, each with all its events of the epoch. At every node and link the order is that of
-//! [`crate::packet::oracle::event_loop`]: (time, kind, index).
+//! An epoch is at most as long as the least time that a packet needs from the queue of a link to its far end. So an event at one node reaches no
+//! other node in the same epoch. Nodes and links are visited one after another, each with all its events of the epoch. At every node and link the
+//! order is that of [`crate::packet::oracle::event_loop`]: (time, kind, index).
 //!
 //! An epoch has three phases:
 //! 1. Every link in which a packet arrives delivers its packets. Packets on a compiled route go to their next link. Packets for this node's
@@ -40,7 +40,8 @@ struct Node {
     has_local: bool,
     /// It belongs to this partition: see [`crate::packet::parallel`].
     is_here: bool,
-    /// Its links may deliver one after another: no two of them deliver to the same end of a flow, and what each end sends has one route.
+    /// Whether its links may deliver one after another. No two of them deliver to the same end of a flow, and all packets that an end sends have one
+    /// route.
     delivers_per_link: bool,
     inbox: Inbox,
 }
@@ -48,7 +49,7 @@ struct Node {
 /// How a node processes the packets that a link delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::packet) enum Delivery {
-    /// In phase 1: the node has no other events than these packets, and timers, which are fired among them.
+    /// In phase 1: the node has no other events than these packets and its timers, which are fired between them.
     Immediate,
     /// In phase 1, although other links deliver packets, too.
     PerLink,
@@ -94,9 +95,9 @@ pub struct EpochLoop {
     serves: Vec<bool>,
 }
 
-/// The length of an epoch, in which no packet gets from one node to another: the least delay, or the least transmission and delay. A longer epoch has
-/// fewer visits of links and nodes. But with the transmission, packets may leave a link before earlier ones are offered, and such a link takes the
-/// general path. So the transmission counts only where delays are much shorter.
+/// Length of an epoch, in which no packet gets from one node to another: the least delay, or the least sum of transmission time and delay. Longer
+/// epochs cause fewer visits of links and nodes. But if transmission counts, packets may leave a link before earlier ones are offered, and such a
+/// link takes the general path. So the transmission time counts only where delays are much shorter.
 fn epoch_length(spec: &RunSpec, links: &[Link], flows: &[Flow], sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.smallest());
     let shortest = links.iter().map(|link| link.least_crossing(smallest)).min().unwrap_or(Key::LONGEST_EPOCH);
@@ -158,7 +159,8 @@ impl EventLoop for EpochLoop {
     }
 
     fn advance(engine: &mut Engine<EpochLoop>, events: u64) -> bool {
-        // Packets are most of the work, but applications may write what no link takes, and samples may follow one another closely.
+        // Packets are most of the work. Events count too: applications may write data that no link accepts, and samples may follow one another
+        // closely.
         let work = |engine: &Engine<EpochLoop>| engine.packet_hops() + engine.events();
         let enough = work(engine) + events;
         while work(engine) < enough {
@@ -223,7 +225,7 @@ impl EpochLoop {
         self.nodes[node as usize].is_here
     }
 
-    /// Only these nodes belong to this partition.
+    /// Restricts this partition to these nodes.
     pub(in crate::packet) fn restrict_to(&mut self, is_here: impl Fn(NodeId) -> bool) {
         self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
     }
@@ -234,7 +236,7 @@ impl EpochLoop {
         Key::new(self.begin, at, rank)
     }
 
-    /// A packet enters the queue of a link now.
+    /// Puts a packet into the queue of a link now.
     #[inline(always)]
     fn enter(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
         let offer = if network.link(link).is_uninstrumented() {
@@ -273,7 +275,7 @@ impl EpochLoop {
         self.due_timers.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
-    /// Phase 1 is over.
+    /// Ends phase 1.
     #[inline(always)]
     pub(in crate::packet) fn forget_inputs(&mut self, links: &[Link]) {
         for link in &self.due {
@@ -281,7 +283,7 @@ impl EpochLoop {
         }
     }
 
-    /// How a node processes what its links deliver in this epoch.
+    /// How a node processes the packets that its links deliver in this epoch.
     pub(in crate::packet) fn delivery(&self, node: NodeId) -> Delivery {
         let state = &self.nodes[node as usize];
         match (state.inputs, state.has_local) {
@@ -291,7 +293,7 @@ impl EpochLoop {
         }
     }
 
-    /// A node has an event in phase 2.
+    /// Adds an event of a node to phase 2.
     #[inline(always)]
     pub(in crate::packet) fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
@@ -302,7 +304,7 @@ impl EpochLoop {
         inbox.put(key, packet);
     }
 
-    /// A flow starts or a timer is due at a node.
+    /// Adds the start of a flow or a due timer at a node.
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut no_packet = Packet::new(0, 0, 0, 0);
         no_packet.set_arrival(at);
@@ -336,7 +338,7 @@ impl Engine<EpochLoop> {
         true
     }
 
-    /// The next epoch with an event in this partition, and when the rest of it begins.
+    /// The next epoch with an event in this partition, and the time at which its unprocessed part begins.
     fn next_begin(&mut self) -> (u64, Time) {
         let local = self.event_loop.timers.first().min(self.hosts.next_start());
         let event_loop = &mut self.event_loop;
@@ -355,12 +357,12 @@ impl Engine<EpochLoop> {
         self.event_loop.processed_until = instant;
     }
 
-    /// All events before this instant are processed.
+    /// The instant before which all events are processed.
     pub(in crate::packet) fn processed_until(&self) -> Time {
         self.event_loop.processed_until
     }
 
-    /// There is no event before this instant.
+    /// Skips to this instant, because no event comes before it.
     pub(in crate::packet) fn skip_to(&mut self, instant: Time) {
         self.event_loop.processed_until = instant;
     }
@@ -403,7 +405,7 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// A timer is due in this epoch: it is fired among the packets of a link, or in phase 2.
+    /// Assigns a timer that is due in this epoch: it is fired between the packets of a link, or in phase 2.
     fn assign_timer(&mut self, at: Time, timer: u32) {
         let identity = self.hosts.identity(timer / TIMERS_PER_FLOW);
         let (node, way) = match timer % TIMERS_PER_FLOW {
@@ -419,8 +421,8 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// The link among whose packets the timer of an end is fired, whose packets come by this route. Where a node processes packets link by link, the
-    /// timer must be in order only with packets for its own end, which come over one link.
+    /// The link between whose packets the timer of an end is fired. The end's packets arrive by the route `way`. Where a node processes packets link
+    /// by link, the timer must be in order only with packets for its own end. These all arrive over one link.
     fn link_that_fires(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
         let state = &self.event_loop.nodes[node as usize];
         match (state.inputs, way) {
@@ -452,7 +454,7 @@ impl Engine<EpochLoop> {
         self.event_loop.timers_of_link[link as usize] = timers;
     }
 
-    /// A packet arrives over a link now: fires the timers that are due before it.
+    /// Advances to a packet that arrives over a link now: fires the timers that are due before it.
     #[inline(always)]
     pub(in crate::packet) fn advance_to_arrival(&mut self, link: LinkId, now: Time) {
         if !self.event_loop.due_timers.is_empty() {

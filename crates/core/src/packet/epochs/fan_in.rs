@@ -1,30 +1,30 @@
-//! Where packets are offered to a link from, and where they go on to, by the compiled routes.
+//! The sources of the packets that are offered to each link, and their next links, by the compiled routes.
 
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::link::Link;
 use crate::spec::LinkId;
 
-/// From where packets are offered to a link.
+/// The source of the packets that are offered to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feed {
-    /// From one other link, in order: packets enter at once.
+    /// One other link, in order: packets enter at once.
     Link,
-    /// From its own node alone: packets enter at once while the node processes its events in order.
+    /// Only its own node: packets enter at once while the node processes its events in order.
     Node,
-    /// From several inputs: packets wait for phase 3.
+    /// Several inputs: packets wait for phase 3.
     Merged,
 }
 
-/// Where the packets of a link go on to.
+/// The next destination of a link's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Egress {
     /// No route uses the link.
     Nowhere,
     /// All have reached their host.
     Host,
-    /// All go on over this link.
+    /// All packets go to this link.
     Link(LinkId),
-    /// To various links or hosts.
+    /// Different links or hosts.
     Various,
 }
 
@@ -55,13 +55,13 @@ impl FanIn {
         }
     }
 
-    /// From where packets are offered to a link.
+    /// The source of the packets that are offered to a link.
     #[inline(always)]
     pub fn feed(&self, link: LinkId) -> Feed {
         self.feeds[link as usize]
     }
 
-    /// Where the packets of a link go on to.
+    /// The next destination of a link's packets.
     #[inline(always)]
     pub fn egress(&self, link: LinkId) -> Egress {
         self.egresses[link as usize]

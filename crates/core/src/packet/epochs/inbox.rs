@@ -15,15 +15,16 @@ const RANK_BITS: u32 = 34;
 pub struct Rank(u64);
 
 impl Rank {
-    /// The least rank, of the first start. With a time it bounds what comes before that instant.
+    /// The least rank, which is that of the first start. A key with a time and this rank bounds all events before
+    /// that instant.
     pub const FIRST: Rank = Rank(0);
 
-    /// Of a start, by its position in the order of starts.
+    /// Rank of a start, by its position in the order of starts.
     pub fn start(position: usize) -> Rank {
         Rank(position as u64)
     }
 
-    /// Of an arrival over a link.
+    /// Rank of an arrival over a link.
     #[inline(always)]
     pub fn arrival(link: LinkId) -> Rank {
         Rank(1 << 32 | u64::from(link))
@@ -35,7 +36,7 @@ impl Rank {
         self.0 as LinkId
     }
 
-    /// Of a timer.
+    /// Rank of a timer.
     pub fn timer(timer: u32) -> Rank {
         Rank(2 << 32 | u64::from(timer))
     }
@@ -72,14 +73,14 @@ impl Key {
     /// The longest epoch whose times fit into a key: about a millisecond.
     pub const LONGEST_EPOCH: Duration = Duration(1 << (u64::BITS - RANK_BITS));
 
-    /// Of an event at this time, in the epoch that begins then.
+    /// Key of an event at this time, in the epoch that begins at `begin`.
     #[inline(always)]
     pub fn new(begin: Time, at: Time, rank: Rank) -> Key {
         debug_assert!(at >= begin && at - begin < Key::LONGEST_EPOCH, "{at} is not in the epoch from {begin}");
         Key((at - begin).0 << RANK_BITS | rank.0)
     }
 
-    /// Its rank.
+    /// Rank of the event.
     #[inline(always)]
     pub fn rank(self) -> Rank {
         Rank(self.0 & ((1 << RANK_BITS) - 1))
@@ -89,9 +90,9 @@ impl Key {
 /// An event of a node or a link. Starts and timers have a packet without meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Item {
-    /// Its order.
+    /// Order of the event.
     pub key: Key,
-    /// Its arrival is the time of the event.
+    /// The packet; its arrival time is the time of the event.
     pub packet: Packet,
 }
 
@@ -101,7 +102,7 @@ pub struct Inbox {
     items: Vec<Item>,
     /// Whether an item's key is less than that of the item before.
     is_unsorted: bool,
-    /// Of a link: the inputs all of whose packets go on here. Their packets of this epoch are still in their FIFOs.
+    /// For a link: the inputs whose packets all go on here. Their packets of this epoch are still in their FIFOs.
     pub inputs: Vec<LinkId>,
 }
 

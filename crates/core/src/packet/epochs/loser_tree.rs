@@ -1,7 +1,7 @@
 //! A loser tree over the FIFOs of a link's inputs: yields the next packet in order.
 //!
-//! Where many flows meet, packets of the FIFOs alternate without rule, and a heap would mispredict a branch at each of them. Here each match is
-//! decided without a branch, and every packet has the same number of matches.
+//! Where many flows meet, packets of the FIFOs alternate irregularly, and a heap would mispredict a branch for each packet. The loser tree
+//! decides each match without a branch, and every packet needs the same number of matches.
 
 use crate::packet::epochs::inbox::Key;
 use crate::packet::link::fifo::Fifo;
@@ -12,7 +12,7 @@ use crate::spec::LinkId;
 pub struct LoserTree {
     /// The least key.
     first: Key,
-    /// At node n the least keys of nodes 2n and 2n + 1 meet: the greater stays here, the lesser goes up.
+    /// Node n compares the least keys of nodes 2n and 2n + 1: it stores the greater one, and the lesser one moves up.
     losers: Vec<Key>,
     /// The least key of each node, while the tree is built.
     winners: Vec<Key>,
@@ -77,7 +77,7 @@ impl LoserTree {
         &mut self.fifos[leaf]
     }
 
-    /// The FIFO at this leaf, which had the least key, has this key now.
+    /// Sets the new key of the FIFO at this leaf, which had the least key.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, mut key: Key) {
         let mut node = (self.losers.len() + leaf) / 2;
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The first is the least of all keys, whatever key follows it in its FIFO.
+        /// The first key is the least of all keys, whichever key follows it in its FIFO.
         #[test]
         fn the_first_is_the_least(times in prop::collection::vec(0u64..50, 1..20), later in prop::collection::vec(prop::option::of(0u64..50), 0..60)) {
             let link = |leaf: usize| 3 * leaf as LinkId;

@@ -23,7 +23,7 @@ struct Entrance<'engine, W> {
 }
 
 impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
-    /// Takes the packets of the inputs' FIFOs that come before this event, in order. `WITH_CARE` if the link is instrumented, or an input may lose
+    /// Removes the packets before this event from the inputs' FIFOs, in order. `WITH_CARE` is set if the link is instrumented or an input may lose
     /// packets.
     #[inline(always)]
     fn take_from_inputs<const WITH_CARE: bool>(&mut self, before: Key) {
@@ -63,7 +63,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
 }
 
 impl Engine<EpochLoop> {
-    /// Packets enter the queue of a simple link: the items of its inbox, and those in the FIFOs of its inputs.
+    /// Puts packets into the queue of a simple link: the items of its inbox, and the packets in the FIFOs of its inputs.
     #[inline(always)]
     pub(in crate::packet) fn process_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
         if inputs.is_empty() && self.network.link(link).is_uninstrumented() {

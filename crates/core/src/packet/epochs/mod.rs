@@ -1,8 +1,8 @@
-//! The default loop: time is cut into epochs so short that nothing in an epoch at one node reaches another node.
+//! The default event loop: time is divided into epochs so short that an event at one node reaches no other node in the same epoch.
 //!
 //! An epoch has three phases ([`event_loop`]): [`arrivals`] at links' far ends, nodes in order by their [`inbox`], and links in order
-//! ([`merge`], with a [`loser_tree`]). [`deliver`] takes bursts at the ends of flows, [`fan_in`] knows which links need no order,
-//! [`timing_wheel`] and [`timers`] what is due, and [`prefetch`] what later packets need.
+//! ([`merge`], with a [`loser_tree`]). [`deliver`] processes bursts at the ends of flows. [`fan_in`] finds the links that need no
+//! order. [`timing_wheel`] and [`timers`] find due links and timers. [`prefetch`] loads the state of later packets into the cache.
 //!
 //! May use: the engine and what the engine uses (links, forwarding, hosts, captures). Nothing in those may use this folder.
 

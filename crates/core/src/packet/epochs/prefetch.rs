@@ -18,13 +18,13 @@ const MANY_FLOWS: usize = if cfg!(test) { 2 } else { 1 << 14 };
 /// With fewer links, their state stays in the inner caches.
 const MANY_LINKS: usize = if cfg!(test) { 2 } else { 2048 };
 
-/// How many items ahead the flow is prefetched, then its connection, then the memory that the connection refers to.
+/// Distances, in items, at which the flow is prefetched, then its connection, then the memory to which the connection refers.
 const FLOW: usize = 12;
 const CONNECTION: usize = 8;
 const REST: usize = 4;
 
 impl Engine<EpochLoop> {
-    /// Prefetches what the later events of a node need.
+    /// Prefetches the state that later events of a node need.
     #[inline(always)]
     pub(in crate::packet) fn prefetch_for_inbox(&self, rest: &[Item]) {
         if self.hosts.flows().len() < MANY_FLOWS {
@@ -41,7 +41,7 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// Prefetches what later links with arrivals need.
+    /// Prefetches the state of later links with arrivals.
     #[inline(always)]
     pub(in crate::packet) fn prefetch_for_due(&self, index: usize) {
         if self.network.links().len() < MANY_LINKS {
@@ -82,7 +82,7 @@ impl Engine<EpochLoop> {
             .then(|| self.network.forwarding().next_on_route(packet.hop_index()))
     }
 
-    /// Prefetches what later links with offers need.
+    /// Prefetches the state of later links with offers.
     #[inline(always)]
     pub(in crate::packet) fn prefetch_for_busy(&self) {
         if self.network.links().len() < MANY_LINKS {

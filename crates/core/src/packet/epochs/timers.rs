@@ -12,7 +12,7 @@ type Entry = Reverse<(Time, u32)>;
 
 /// Timers that mostly move later. Each has one entry, at its deadline or before. Every owner has one timer of each kind.
 ///
-/// When an entry comes up, its owner knows when the timer is really due, and arms a timer that has moved later again. Ties go to the lower
+/// When an entry comes up, its owner computes the timer's real deadline, and arms a timer that has moved later again. Ties go to the lower
 /// identity.
 ///
 /// Every flow has an entry, some hundred milliseconds ahead. So only the entries of the next span of time are in the heap, which stays small;
@@ -30,7 +30,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// No timer of these owners is armed.
+    /// Timers of these owners, none of which is armed.
     pub fn new(owners: usize, kinds: u32) -> Timers {
         Timers {
             near: BinaryHeap::new(),
@@ -47,7 +47,7 @@ impl Timers {
         owner * self.scheduled.len() as u32 + kind
     }
 
-    /// The timer is due at `deadline`; `false` if it has an earlier entry already.
+    /// Arms a timer for `deadline`; returns `false` if it already has an earlier entry.
     #[inline]
     pub fn arm(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
         let is_earlier = self.schedule(owner, kind, deadline);

@@ -16,7 +16,7 @@ pub struct TimingWheel {
     buckets: Vec<Vec<LinkId>>,
     /// A bit for each bucket that is not empty.
     occupied: [u64; WORDS],
-    /// For each link, the epoch in which it is due first. Entries in other buckets are void.
+    /// For each link, the epoch in which it is due first. Entries of the link in other buckets are invalid.
     epoch_of: Vec<u64>,
     /// No link is due before this epoch.
     from: u64,
@@ -45,7 +45,8 @@ impl TimingWheel {
         Time(epoch * self.length.0)
     }
 
-    /// A link is due at this time. Nothing changes if it is due in an earlier epoch, or [never](Time::NEVER).
+    /// Records that a link is due at this time. Nothing changes if it is due in an earlier epoch, or
+    /// [never](Time::NEVER).
     #[inline]
     pub fn insert(&mut self, link: LinkId, at: Time) {
         let epoch = if at == Time::NEVER { NONE } else { self.epoch(at) };
@@ -74,7 +75,7 @@ impl TimingWheel {
         self.from
     }
 
-    /// Takes the links out that are due in this epoch, in no order.
+    /// Removes the links that are due in this epoch, in any order.
     pub fn take(&mut self, epoch: u64, due: &mut Vec<LinkId>) {
         due.clear();
         let bucket = (epoch & MASK) as usize;

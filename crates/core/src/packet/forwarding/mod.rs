@@ -1,11 +1,11 @@
 //! The next link of each packet.
 //!
-//! A packet carries its *hop index*. On a compiled route this is the index of the next link in one list of the links of all routes; [`END`]
-//! follows each route. A packet that goes hop by hop has [`HOP_BY_HOP`], its time to live and the index of a next-hop table instead.
-//! The time to live ends loops, which routers can form that each use a tree of their own.
+//! A packet carries its *hop index*. On a compiled route, this is the index of the next link in one list of the links of all routes;
+//! [`END`] follows each route. A packet that goes hop by hop carries [`HOP_BY_HOP`], its time to live, and the index of a next-hop table
+//! instead. The time to live ends loops, which can form where routers use different shortest-path trees.
 //!
-//! [`routes`] compiles routes when a run is built, and computes them anew when links change. [`path_set`] is several routes of one pair,
-//! [`next_hops`] a table of one destination; [`select`] chooses among their members. [`paths`] lists and counts the paths of a route.
+//! [`routes`] compiles routes when a run is built, and recomputes them when links change. [`path_set`] holds several routes of one pair,
+//! [`next_hops`] the table of one destination; [`select`] chooses among their members. [`paths`] lists and counts the paths of a route.
 //!
 //! May use: the controllers of link state, and the algorithms of `routing/`.
 
@@ -56,7 +56,7 @@ pub struct Forwarding {
     hops: Vec<LinkId>,
     path_sets: Vec<PathSet>,
     tables: Vec<NextHopTable>,
-    /// By routing, while tables are filled; `None` if hosts behind one switch do not share next hops.
+    /// For each routing, the search state while tables are filled; `None` if hosts behind one switch do not share next hops.
     searches: FxHashMap<usize, Option<NextHopSearch>>,
     /// The index of the table of a routing and destination.
     table_of: FxHashMap<(usize, NodeId), usize>,
@@ -66,14 +66,14 @@ pub struct Forwarding {
     path_counts: FxHashMap<(u32, NodeId), u32>,
     /// Whether any flow uses a next-hop table.
     hop_by_hop: bool,
-    /// Whether links fail, or routes are computed anew, during the run.
+    /// Whether links fail or routes are recomputed during the run.
     dynamic: bool,
-    /// By routing; `None` if it does not measure its links.
+    /// The controller of each routing; `None` if the routing does not measure its links.
     controllers: Vec<Option<Controller>>,
 }
 
 impl Forwarding {
-    /// No routes yet. `dynamic` says that links fail, or routes are computed anew, during the run.
+    /// Forwarding without routes. `dynamic` means that links fail or routes are recomputed during the run.
     pub fn new(routings: Vec<RoutingSpec>, graph: Graph, seed: u64, dynamic: bool) -> Forwarding {
         let controllers = routings.iter().map(|routing| {
             let metric = Measured::of(&routing.hops).ok();
@@ -136,7 +136,7 @@ impl Forwarding {
         hop_index & HOP_BY_HOP != 0
     }
 
-    /// The hop index, with the time to live decremented, of a packet that a router forwards hop by hop; `None` if the time to live is over.
+    /// Decrements the time to live in the hop index of a packet that a router forwards hop by hop. `None` if the time to live is over.
     #[inline]
     pub fn decrement_ttl(hop_index: u32) -> Option<u32> {
         let next = hop_index - (1 << TIME_TO_LIVE_BIT);

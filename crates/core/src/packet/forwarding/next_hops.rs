@@ -6,7 +6,7 @@
 use crate::packet::forwarding::select::{NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
 use crate::routing::NextHops;
-use crate::spec::{LinkId, NodeId, RoutingSpec};
+use crate::spec::{HashField, LinkId, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 
 /// The next hops to a destination under a routing.
@@ -19,7 +19,7 @@ pub struct NextHopTable {
     /// The destination.
     pub dst: NodeId,
     next_hops: NextHops,
-    /// By [`NextHops::chooser`]; empty if no choice depends on an earlier one.
+    /// The selector states, by [`NextHops::chooser`]; empty if no choice depends on an earlier one.
     states: Vec<SelectorState>,
 }
 
@@ -51,8 +51,12 @@ impl NextHopTable {
         now: Time,
         key: &PacketKey,
     ) -> Option<LinkId> {
-        let owner = u64::from(self.index) << 32 | u64::from(node);
-        let draws = || Stream::new(seed, Purpose::Forwarding, owner << 1);
+        let draws = || {
+            // The tables of all destinations share a hash that does not read the destination.
+            let shared = routing.select == Selector::Hash && !routing.hash.contains(&HashField::Destination);
+            let index = if shared { u32::MAX - self.routing as u32 } else { self.index };
+            Stream::new(seed, Purpose::Forwarding, (u64::from(index) << 32 | u64::from(node)) << 1)
+        };
         let set = NextHopSet { members: self.next_hops.at(node), cumulative: &[] };
         let mut no_state = SelectorState::default();
         let chooser = if self.states.is_empty() { None } else { self.next_hops.chooser(node) };

@@ -13,7 +13,7 @@ pub type SharedPaths = Vec<(Vec<LinkId>, f64)>;
 pub enum Unlisted {
     /// No route leads on, or one leads back.
     NoEnd,
-    /// There are more than asked for.
+    /// There are more paths than the caller's limit.
     TooMany,
 }
 
@@ -177,8 +177,8 @@ impl Forwarding {
         paths.max(1)
     }
 
-    /// The number of paths from a node to a table's destination: the sum over its next hops, without hops that lead back.
-    /// `u32::MAX` stands for more.
+    /// Number of paths from a node to a table's destination: the sum over its next hops, without hops that lead back. `u32::MAX` means more paths than
+    /// it can count.
     pub(super) fn count_paths(&self, table: usize, src: NodeId) -> u32 {
         let table = &self.tables[table];
         // `None` while the nodes behind this one are being counted: a path that comes back to it is a loop.

@@ -1,4 +1,4 @@
-//! Routes: compiled when a run is built, and computed anew when links change.
+//! Routes: compiled when a run is built, and recomputed when links change.
 
 use super::next_hops::NextHopTable;
 use super::path_set::PathSet;
@@ -180,7 +180,7 @@ impl Forwarding {
         }
     }
 
-    /// Frees what only [`Self::route`] needs, after all flows have their routes.
+    /// Frees the state that only [`Self::route`] needs, after all flows have their routes.
     pub fn finish_build(&mut self) {
         self.routes = FxHashMap::default();
         self.searches = FxHashMap::default();
@@ -191,7 +191,7 @@ impl Forwarding {
         self.hops.shrink_to_fit();
     }
 
-    /// Computes the routes of a routing anew, on the links that are up. A pair without a path loses its routes.
+    /// Recomputes the routes of a routing, on the links that are up. A pair without a path loses its routes.
     pub fn reroute(&mut self, routing: usize) {
         if let Some(controller) = &mut self.controllers[routing] {
             controller.compute();

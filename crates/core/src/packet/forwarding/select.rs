@@ -5,7 +5,7 @@ use crate::spec::{Granularity, HashField, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use std::collections::HashMap;
 
-/// What a selector may look at.
+/// The properties of a packet that a selector may use.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketKey {
     /// The flow.
@@ -22,7 +22,7 @@ pub struct PacketKey {
     pub number: u32,
 }
 
-/// A flowlet of a flow. By flow, the whole flow is flowlet 0.
+/// A flowlet of a flow. With selection per flow, the whole flow is flowlet 0.
 #[derive(Debug, Clone, Copy)]
 struct Flowlet {
     /// When its last packet was forwarded.
@@ -32,7 +32,7 @@ struct Flowlet {
     chosen: u32,
 }
 
-/// What the choices of one set depend on besides the packet.
+/// State on which the choices of one set depend, besides the packet.
 #[derive(Debug, Clone, Default)]
 pub struct SelectorState {
     /// Round robin: the index of the next member.
@@ -65,12 +65,12 @@ impl SelectorState {
     }
 }
 
-/// The links, or the hop indexes of routes, of which a selector chooses one.
+/// The set from which a selector chooses: links, or hop indexes of routes.
 #[derive(Debug, Clone, Copy)]
 pub struct NextHopSet<'a> {
     /// The members.
     pub members: &'a [u32],
-    /// Their cumulative weights, ending at 1; empty if all weights are equal.
+    /// The members' cumulative weights, ending at 1; empty if all weights are equal.
     pub cumulative: &'a [f64],
 }
 

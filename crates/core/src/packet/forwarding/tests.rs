@@ -68,7 +68,8 @@ fn the_number_of_paths_is_what_packets_of_one_flow_may_take() {
     assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
 }
 
-/// What 40,000 packets take is what is listed: hop by hop, over path sets with and without weights, in turn and drawn.
+/// The links of 40,000 packets match the listed shares: hop by hop, over path sets with and without weights, in turn and
+/// drawn.
 #[test]
 fn the_listed_shares_are_those_of_the_packets() {
     let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8]]);
@@ -108,7 +109,7 @@ fn paths_are_not_listed_if_they_are_many_or_go_in_a_circle() {
     let route = forwarding.route(0, 0, 8).expect("a route");
     assert_eq!(forwarding.paths_of_packets(route, 0, 3), Err(Unlisted::TooMany));
     let RouteRef::NextHopTable(table) = route else { panic!("it goes hop by hop") };
-    // From node 1 to node 2 and back.
+    // The packet goes from node 1 to node 2 and back.
     forwarding.set_next_hop_loop(table as usize, &[2, 3]);
     assert_eq!(forwarding.paths_of_packets(route, 0, 100), Err(Unlisted::NoEnd));
     let mut forwarding =
@@ -117,7 +118,8 @@ fn paths_are_not_listed_if_they_are_many_or_go_in_a_circle() {
     assert_eq!(forwarding.paths_of_packets(route, 0, 3), Err(Unlisted::TooMany));
 }
 
-/// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its route.
+/// Hop by hop from node 0 to node 8, or over one of several paths: each flow's compiled path is the one that its packets
+/// would choose on its route.
 #[test]
 fn a_flow_that_keeps_to_its_path_has_it_compiled() {
     let kinds = [
@@ -133,7 +135,7 @@ fn a_flow_that_keeps_to_its_path_has_it_compiled() {
             let route = forwarding.route_of_flow(0, &key).expect("a route");
             assert!(matches!(route, RouteRef::Route(_)));
             let path = forwarding.current_path(route, 0);
-            // By way of selectors, which count no packets of a flow that keeps to its path.
+            // This lookup uses the selectors, which count no packets of a flow that keeps its path.
             let key = PacketKey { number: 9, ..key };
             assert_eq!(forwarding.links_of_packet(chosen_on_the_way, Time(7), &key), Some(path.clone()));
             let last = forwarding.graph.link(*path.last().expect("a link"));
@@ -149,6 +151,23 @@ fn a_flow_that_keeps_to_its_path_has_it_compiled() {
         assert!(matches!(forwarding.route_of_flow(0, &key), Ok(RouteRef::NextHopTable(_))));
         assert!(forwarding.has_hop_by_hop_flows());
     }
+}
+
+#[test]
+fn a_hash_that_does_not_read_the_destination_does_not_depend_on_it() {
+    let hops = json!({"kind": "equal-cost", "metric": "hop-count"});
+    let mut forwarding = two_diamonds(hops, "hash", "flow", false);
+    let mut paths = HashSet::new();
+    for flow in 0..50 {
+        let [near, far] = [7, 8].map(|dst| {
+            let key = PacketKey { flow, group: 0, src: 0, dst, reverse: false, number: 0 };
+            let route = forwarding.route_of_flow(0, &key).expect("a route");
+            forwarding.current_path(route, 0)
+        });
+        assert_eq!(near, far[..far.len() - 1], "the hash reads the source port alone");
+        paths.insert(near);
+    }
+    assert_eq!(paths.len(), 4, "each node has its own hash");
 }
 
 fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {

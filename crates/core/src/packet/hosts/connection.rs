@@ -8,7 +8,7 @@ use crate::tcp::sender::{Sender, Transmission};
 use crate::units::Time;
 
 impl Connection {
-    /// Both ends before the handshake. The sender has the window that the SYN-ACK will say.
+    /// Both ends before the handshake. The sender has the window that the SYN-ACK will announce.
     pub fn new(mut sender: Sender, receiver: Receiver, writer: Option<Box<Writer>>) -> Connection {
         if let Some(edge) = receiver.window_edge() {
             sender.set_first_window(edge);
@@ -24,7 +24,7 @@ impl Connection {
         number
     }
 
-    /// The receiver processes a data packet. Returns the ACK if it is due at once; its number is `acks_sent - 1`.
+    /// Processes a data packet at the receiver. Returns the ACK if it is due at once; its number is `acks_sent - 1`.
     #[inline(never)]
     pub fn answer(&mut self, now: Time, words: [u64; 3], last_segment: u32, pool: &mut SackPool) -> Option<Packet> {
         let packet = Packet::from_words(words);
@@ -56,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// An ACK that says what the receiver holds and no more, as a packet. Its blocks are written where they stay.
+    /// An ACK, as a packet, that reports only the segments that the receiver holds. Its SACK blocks are written into the pool.
     #[inline(always)]
     fn held_packet(&mut self, flow: u32, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
@@ -80,7 +80,8 @@ impl Connection {
         }
     }
 
-    /// The receiver answers a SYN, which has its number in place of a segment. So has the answer the number of the first SYN that came.
+    /// Returns the receiver's answer to a SYN. A SYN carries its number instead of a segment. The answer carries the number of the
+    /// first SYN that arrived.
     pub fn accept(&mut self, now: Time, syn: &Packet, pool: &mut SackPool) -> Packet {
         if self.first_syn == 0 {
             self.first_syn = syn.segment() + 1;
@@ -95,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// The sender processes the answer to its SYN.
+    /// Processes the answer to the sender's SYN.
     pub fn establish(&mut self, now: Time, packet: Packet, pool: &mut SackPool) {
         if packet.has(HAS_SACK) {
             self.note_timestamp(pool.announcement(packet.number()));
@@ -111,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// The sender processes an ACK. Takes its SACK blocks from the pool.
+    /// Processes an ACK at the sender. Removes its SACK blocks from the pool.
     #[inline(never)]
     pub fn take_ack(&mut self, now: Time, words: [u64; 3], pool: &mut SackPool) {
         let packet = Packet::from_words(words);

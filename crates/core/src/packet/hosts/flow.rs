@@ -26,7 +26,7 @@ pub struct FlowIdentity {
     pub reverse: RouteRef,
 }
 
-/// What a flow is to do.
+/// The plan of a flow.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowPlan {
     /// Index of its group in [`crate::spec::RunSpec::traffic`].
@@ -42,12 +42,12 @@ pub struct FlowPlan {
 }
 
 impl FlowIdentity {
-    /// What a flow of this payload is to do.
+    /// The plan of this flow, with this payload.
     pub fn plan(&self, bytes: Option<u64>) -> FlowPlan {
         FlowPlan { group: self.group, src: self.src, dst: self.dst, start: self.start, bytes }
     }
 
-    /// What selectors see of a packet of this flow.
+    /// The properties of a packet of this flow that selectors use.
     #[inline]
     pub fn key(&self, flow: u32, reverse: bool, number: u32) -> PacketKey {
         let (src, dst) = if reverse { (self.dst, self.src) } else { (self.src, self.dst) };
@@ -68,7 +68,7 @@ impl Writer {
         Writer { application, due }
     }
 
-    /// When it writes next; `None` if it has stopped.
+    /// Time of its next write; `None` if it has stopped.
     pub fn next(&self) -> Option<Time> {
         self.due.map(|(at, _)| at)
     }
@@ -95,7 +95,7 @@ pub struct Connection {
     pub last_echo: u32,
     /// One more than the number of the first SYN that the receiver has got, whose timestamp its answers echo; zero before.
     pub first_syn: u32,
-    /// Its application; `None` if that writes everything at the start.
+    /// Its application; `None` if the application writes everything at the start.
     pub writer: Option<Box<Writer>>,
 }
 
@@ -203,7 +203,7 @@ impl Flow {
         Flow { identity, state: FlowState::Pending, end: Time::NEVER }
     }
 
-    /// Whether its last byte was delivered.
+    /// Whether the flow's last byte was delivered.
     #[inline(always)]
     pub fn has_ended(&self) -> bool {
         self.end != Time::NEVER

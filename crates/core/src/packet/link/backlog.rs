@@ -7,16 +7,16 @@ use crate::units::Time;
 /// Counts the packets that have not departed; updated when they are needed.
 #[derive(Default)]
 pub(super) struct Backlog {
-    /// How many packets at the front of the FIFO have departed.
+    /// Number of packets at the front of the FIFO that have departed.
     departed: u32,
-    /// The slot of the first packet that has not.
+    /// Slot of the first packet that has not departed.
     waiting: u32,
-    /// The bytes of the packets that have not.
+    /// Bytes of the packets that have not departed.
     bytes: u64,
 }
 
 impl Backlog {
-    /// A packet has entered the FIFO.
+    /// Records that a packet has entered the FIFO.
     pub fn on_enter(&mut self, size: u32, fifo: &Fifo) {
         self.bytes += u64::from(size);
         if self.departed + 1 == fifo.len() {
@@ -24,7 +24,7 @@ impl Backlog {
         }
     }
 
-    /// The first packet has left the FIFO.
+    /// Records that the first packet has left the FIFO.
     pub fn on_leave(&mut self, size: u32, fifo: &Fifo) {
         if self.departed > 0 {
             self.departed -= 1;

@@ -1,4 +1,4 @@
-//! What a link counts, and the state of its queue for samples.
+//! The counters of a link, and the state of its queue for samples.
 
 use super::Link;
 use crate::packet::link::fifo::FifoStore;
@@ -8,7 +8,7 @@ use crate::packet::link_state::estimate::Reading;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// The counters of a link. Those that every packet changes come first.
+/// The counters of a link. Counters that every packet changes come first.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkCounters {
@@ -34,9 +34,9 @@ pub struct LinkCounters {
     pub marks: u64,
     /// Packets that have entered the FIFO. Each has one wait, which may be zero.
     pub transmissions: u64,
-    /// How long the link has transmitted; where its rate varies, how long it would have, at its mean rate.
+    /// Time that the link has transmitted. If its rate varies, the time that it would have needed at its mean rate.
     pub busy: Duration,
-    /// How long it could have transmitted, in the same way.
+    /// Time that it could have transmitted, in the same way.
     pub possible: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Link {
         self.counters.wait_max = Duration::ZERO;
     }
 
-    /// Packets that have entered the FIFO, without those that a failure removed.
+    /// Number of packets that have entered the FIFO, without packets that a failure removed.
     #[inline(always)]
     pub(super) fn entered(&self) -> u64 {
         self.counters.packets + u64::from(self.fifo.len())

@@ -44,7 +44,7 @@ impl Fifo {
         self.len == 0
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] if the FIFO is empty.
+    /// Arrival of the first packet; [`Time::NEVER`] if the FIFO is empty.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
         self.first_arrival
@@ -66,11 +66,11 @@ impl Fifo {
 /// The store of all FIFOs.
 #[derive(Debug)]
 pub struct FifoStore {
-    /// By slot; slots outside all FIFOs hold stale packets.
+    /// The packets by slot; slots outside all FIFOs hold stale packets.
     slots: Vec<Packet>,
-    /// By chunk: the next chunk of its FIFO, or the next free chunk.
+    /// For each chunk, the next chunk of its FIFO, or the next free chunk.
     next_chunk: Vec<u32>,
-    /// By chunk: the chunk before it in its FIFO; stale in the first one.
+    /// For each chunk, the previous chunk of its FIFO; stale for the first chunk.
     previous_chunk: Vec<u32>,
     /// The first free chunk.
     free: u32,
@@ -141,8 +141,8 @@ impl FifoStore {
         self.free = chunk;
     }
 
-    /// Inserts a packet before those that arrive later. Returns their number. It arrives at its instant or, as no two packets of a link arrive
-    /// together, at the next free picosecond.
+    /// Inserts a packet in front of all packets that arrive later. Returns the number of those packets. The packet arrives at its instant. If
+    /// that is taken, it arrives at the next free picosecond, because no two packets of a link arrive together.
     pub fn insert(&mut self, fifo: &mut Fifo, mut packet: Packet) -> usize {
         self.push(fifo, packet);
         let (mut slot, mut later) = (fifo.last_slot(), 0);
@@ -269,7 +269,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each FIFO is a queue in which packets may be inserted by their arrival, whatever the others do, and the store holds few unused slots.
+        /// Each FIFO is a queue into which packets are inserted by arrival time, independently of the other FIFOs. The store has few unused
+        /// slots.
         #[test]
         fn fifos_are_queues_and_their_store_has_few_unused_slots(
             steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),

@@ -45,7 +45,7 @@ use crate::units::{Duration, Rate, Time};
 pub use counters::LinkCounters;
 pub use offer::Offer;
 
-/// One link. What every packet needs comes first, in two cache lines.
+/// A link. The fields that every packet needs come first, in two cache lines.
 #[repr(C, align(128))]
 pub struct Link {
     /// The packets that wait or are on the wire.
@@ -54,7 +54,7 @@ pub struct Link {
     busy_until: Time,
     /// How long the transmitter was idle before [`Self::busy_until`].
     idle: Duration,
-    /// Of a link that varies: the least.
+    /// Propagation delay; the least one if the delay varies.
     delay: Duration,
     /// How long the transmitter takes for [`Self::last_size`].
     last_transmission: Duration,
@@ -72,11 +72,11 @@ pub struct Link {
     /// Whether the FIFO may hold packets that the wire has lost.
     loses: bool,
     up: bool,
-    /// How long the transmitter takes for a byte if that is a whole number, else zero: the product is faster than the quotient.
+    /// Transmission time of a byte if it is a whole number, otherwise zero. A multiplication is faster than a division.
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,
-    /// What [`Self::counters`] computes from, not what it returns: `bytes` are those of all packets that have entered the FIFO.
+    /// The raw counters from which [`Self::counters`] computes its result: `bytes` counts all packets that have entered the FIFO.
     counters: LinkCounters,
     /// The slot of the packet that is `limit_packets` before the end of the FIFO, if the FIFO has as many.
     limit_slot: u32,
@@ -176,12 +176,12 @@ impl Link {
         self.varying.is_some()
     }
 
-    /// No packet is on the wire for less time.
+    /// Least time of a packet on the wire.
     pub fn least_delay(&self) -> Duration {
         self.delay
     }
 
-    /// No packet of this size needs less time from its queue to the far end.
+    /// Least time that a packet of this size needs from its queue to the far end.
     pub fn least_crossing(&self, bytes: u64) -> Duration {
         let rate = self.rate;
         self.delay
@@ -196,7 +196,7 @@ impl Link {
         self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, Duration::ZERO))
     }
 
-    /// The greatest mean rate of arrivals in a span of time, rounded up; `fixed` unless the link varies. Where a delay falls, packets that departed at
+    /// Greatest mean rate of arrivals in a time span, rounded up; `fixed` unless the link varies. When the delay falls, packets that departed at
     /// different times arrive together.
     pub fn most_arriving(&self, fixed: Rate, from: Time, to: Time) -> Rate {
         self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, varying.longest_delay()))
@@ -214,14 +214,14 @@ impl Link {
         self.loses
     }
 
-    /// When the link has its next event; [`Time::NEVER`] if it has none.
+    /// Time of the link's next event; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
         let arrival = self.next_arrival();
         if self.simple { arrival } else { arrival.min(self.next_service()) }
     }
 
-    /// Prefetches what every packet needs of the link.
+    /// Prefetches the fields of the link that every packet needs.
     #[inline(always)]
     pub fn prefetch_state(&self) {
         prefetch(&self.fifo);
@@ -243,7 +243,7 @@ impl Link {
         self.classify();
     }
 
-    /// Packets may be taken out up to `epoch` before they arrive. Beyond the delay, one that has been taken out may not have departed.
+    /// Allows packets to be removed up to `epoch` before they arrive. If this exceeds the delay, a removed packet may not have departed.
     pub fn set_epoch_length(&mut self, epoch: Duration) {
         self.delivers_early = epoch > self.delay;
         self.classify();
@@ -266,7 +266,7 @@ impl Link {
         self.classify();
     }
 
-    /// The link goes down. Returns its packets, waiting or on the wire, which are lost.
+    /// Takes the link down. Returns its packets, waiting or on the wire, which are lost.
     pub fn fail(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore) -> Vec<Packet> {
         self.up = false;
         self.classify();
@@ -294,7 +294,7 @@ impl Link {
         lost
     }
 
-    /// The link comes up again, empty.
+    /// Brings the link up again, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
         self.classify();

@@ -8,7 +8,9 @@ pub const ACK: u64 = 1;
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;
-/// An ACK with SACK blocks or a window, or data with a timestamp: `number` is the handle of what the SACK pool has of it.
+/// Set on an ACK with SACK blocks or a window, and on data with a timestamp. Then `number` is the handle of the packet's entry
+/// in the SACK pool.
+/// SACK pool.
 pub const HAS_SACK: u64 = 1 << 3;
 /// The wire has lost the packet: it crosses its link and is discarded at the far end.
 pub const LOST: u64 = 1 << 4;
@@ -128,7 +130,7 @@ impl Packet {
         self.arrival_and_flags as u8 == ACK as u8
     }
 
-    /// Whether it has the flow and flags of `before`, and the next segment or cumulative acknowledgement.
+    /// Whether it has the flow and flags of `before`, and the next segment or next cumulative acknowledgement.
     #[inline(always)]
     pub fn follows(&self, before: &Packet) -> bool {
         self.flow_and_segment == before.flow_and_segment.wrapping_add(1)

@@ -39,7 +39,7 @@ impl FlowSizes {
         }
     }
 
-    /// The largest packet of all flows so far, bytes. It stands for the MTU of the interfaces.
+    /// The largest packet of all flows so far, bytes. It is used as the MTU of the interfaces.
     pub fn largest(&self) -> u16 {
         self.largest
     }

@@ -1,7 +1,7 @@
-//! The SACK blocks of ACKs in flight. Most ACKs have none, so packets have only a handle. What else packets of Linux say is here as well:
-//! windows and timestamps.
+//! The SACK blocks of ACKs in flight. Most ACKs have none, so a packet carries only a handle. The pool also stores the windows and
+//! timestamps of Linux's packets.
 //!
-//! Where slow starts overshoot, more ACKs with blocks are in flight than there are flows. An entry has space for three blocks, which
+//! When slow starts overshoot, more ACKs with blocks are in flight than there are flows. An entry has space for three blocks, which
 //! suffices unless a duplicate is reported. Then the fourth block needs an entry of a second list.
 
 use crate::prefetch::prefetch;
@@ -17,10 +17,10 @@ struct SackEntry {
     number: u32,
 }
 
-/// A handle has, from the highest bit, the entry's index, [`ANNOUNCES`], [`DUPLICATE`], and the number of blocks; 0 stands for four
-/// blocks, and with [`DUPLICATE`] for none.
+/// Layout of a handle, from the highest bit: the entry's index, [`ANNOUNCES`], [`DUPLICATE`], and the number of blocks. The number 0
+/// means four blocks, or with [`DUPLICATE`] none.
 const INDEX_BIT: u32 = 4;
-/// The packet says something besides its blocks, which is in [`SackPool::announcements`].
+/// Set if the packet carries more than its blocks: see [`SackPool::announcements`].
 const ANNOUNCES: u32 = 1 << 3;
 /// The first block is a duplicate (RFC 2883).
 const DUPLICATE: u32 = 1 << 2;
@@ -33,7 +33,7 @@ pub struct SackPool {
     /// The first free entry, or [`NONE`].
     free: u32,
     four_blocks: Vec<SackBlocks>,
-    /// By index, as far as any was stored.
+    /// Announcements by index, up to the greatest index that was stored.
     announcements: Vec<Announcement>,
     free_four_blocks: Vec<u32>,
 }
@@ -67,7 +67,7 @@ impl SackPool {
         self.put_with(number, write) | kind
     }
 
-    /// Stores the blocks, maybe none, the number and what else a packet says. Returns the handle.
+    /// Stores a packet's blocks (possibly none), its number and its announcement. Returns the handle.
     pub fn put_announcing(&mut self, sack: &SackBlocks, number: u32, announcement: Announcement) -> u32 {
         let handle = if sack.is_empty() { self.put_with(number, |_| 0) | DUPLICATE } else { self.put(sack, number) };
         let index = (handle >> INDEX_BIT) as usize;
@@ -180,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The pool returns the blocks that were stored, whatever else is stored and freed.
+        /// The pool returns the blocks that were stored, independently of other entries.
         #[test]
         fn the_pool_returns_the_blocks_that_were_stored(
             acks in prop::collection::vec(

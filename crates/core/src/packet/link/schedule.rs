@@ -13,7 +13,7 @@ pub fn work(bytes: u64) -> u128 {
     u128::from(bytes) * BYTE
 }
 
-/// The instants and the work of one period, and what repeats it.
+/// The instants and the work of one period, and its repetition.
 #[derive(Debug)]
 struct Period {
     /// The length, picoseconds; `u64::MAX` without repetition.
@@ -42,7 +42,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Of a schedule that has passed [`ScheduleSpec::check`].
+    /// Steps of a schedule that has passed [`ScheduleSpec::check`].
     fn new(at: &[u64], values: &[u64], repeat: Option<Duration>, linear: bool) -> Steps {
         let mut before = Vec::with_capacity(at.len());
         let mut sum = 0;
@@ -105,7 +105,7 @@ impl Steps {
     }
 }
 
-/// Instants at each of which some bytes may be transmitted.
+/// Instants at which a number of bytes may be transmitted.
 #[derive(Debug)]
 pub struct Opportunities {
     /// In one period, ascending, picoseconds; the last may be its end.
@@ -133,17 +133,17 @@ fn instant(picoseconds: u128) -> Time {
     Time(u64::try_from(picoseconds).unwrap_or(u64::MAX)).min(Time::NEVER)
 }
 
-/// What a transmitter may transmit over time.
+/// The capacity of a transmitter over time.
 #[derive(Debug)]
 pub enum Capacity {
     /// A rate that holds from one instant to the next.
     Rate(Steps),
-    /// Bytes at certain instants. Those that no packet uses are lost.
+    /// Bytes at certain instants. Opportunities that no packet uses are lost.
     Opportunities(Opportunities),
 }
 
 impl Capacity {
-    /// Of a schedule that has passed [`ScheduleSpec::check`].
+    /// Capacity of a schedule that has passed [`ScheduleSpec::check`].
     pub fn new(spec: &ScheduleSpec) -> Capacity {
         match spec {
             ScheduleSpec::Steps { at, values, repeat, .. } => Capacity::Rate(Steps::new(at, values, *repeat, false)),
@@ -177,7 +177,7 @@ impl Capacity {
         }
     }
 
-    /// When the transmitter begins the work after this.
+    /// Time at which the transmitter begins the work after `work`.
     pub fn begins(&self, work: u128) -> Time {
         match self {
             // Any rate does more than a unit of work in a picosecond.
@@ -186,8 +186,8 @@ impl Capacity {
         }
     }
 
-    /// The first instant by which this work can be done, and the work that the transmitter is then at: it begins the next packet at a whole
-    /// picosecond.
+    /// Returns the first instant by which this work can be done, and the transmitter's position in its work at that instant. The next
+    /// packet begins at a whole picosecond.
     pub fn ends(&self, work: u128) -> (Time, u128) {
         match self {
             Capacity::Rate(steps) => {

@@ -29,7 +29,7 @@ impl Link {
         arrival
     }
 
-    /// When the transmitter has transmitted all packets that it has taken.
+    /// Time at which the transmitter has transmitted all packets that it has accepted.
     pub fn busy_until(&self) -> Time {
         self.busy_until
     }

@@ -1,8 +1,8 @@
 //! A link whose rate or delay varies: with a schedule of its rate, a schedule of its delay, or jitter.
 //!
-//! A packet takes the delay of the instant when it departs. Without reordering it does not overtake the packet ahead: it arrives a picosecond later, or
-//! at its own time. Events have the order of (time, kind, link), so no two packets of a link may arrive at the same instant. Departures do not follow
-//! from arrivals here, so the packets that have not departed are listed.
+//! A packet has the delay of the instant when it departs. Without reordering it does not overtake the packet before it: if it would, it arrives a
+//! picosecond after it. Events have the order of (time, kind, link), so no two packets of a link may arrive at the same instant. Departures cannot be
+//! computed from arrivals here, so packets that have not departed are listed.
 
 use super::Link;
 use super::jitter::Jitter;
@@ -18,14 +18,14 @@ use std::sync::Arc;
 pub struct Schedules(Vec<(Arc<Capacity>, Option<Arc<Steps>>)>);
 
 impl Schedules {
-    /// Of schedules that have passed [`ScheduleSpec::check`].
+    /// The schedules, which have passed [`ScheduleSpec::check`].
     pub fn new(specs: &[ScheduleSpec]) -> Schedules {
         let steps = |spec| matches!(spec, &ScheduleSpec::Steps { .. }).then(|| Arc::new(delays(spec)));
         Schedules(specs.iter().map(|spec| (Arc::new(Capacity::new(spec)), steps(spec))).collect())
     }
 }
 
-/// What varies of a link, and the state of its transmitter.
+/// The varying properties of a link, and the state of its transmitter.
 pub(super) struct Varying {
     capacity: Arc<Capacity>,
     delay: Arc<Steps>,
@@ -73,12 +73,12 @@ impl Varying {
         })
     }
 
-    /// No packet is on the wire for less time.
+    /// Least time of a packet on the wire.
     pub fn least_delay(&self) -> Duration {
         Duration(self.delay.least())
     }
 
-    /// No packet is on the wire for more time.
+    /// Greatest time of a packet on the wire.
     pub fn longest_delay(&self) -> Duration {
         Duration(self.delay.greatest()) + self.jitter.as_ref().map_or(Duration::ZERO, Jitter::longest)
     }
@@ -109,14 +109,15 @@ impl Varying {
         (self.departures.len() - self.departures.partition_point(|(departure, _)| *departure <= now)) as u32
     }
 
-    /// How long the transmitter would have taken at its mean rate for all that it has transmitted. This is the rest of [`Self::possible`], so it
-    /// never grows by more.
+    /// Time that the transmitter would have needed, at its mean rate, for all that it has transmitted. It is [`Self::possible`] minus the idle time, so
+    /// it never grows by more.
     pub fn busy(&self, now: Time) -> Duration {
         let idle = self.unused + self.capacity.work_before(now).saturating_sub(self.at);
         self.possible(now) - self.at_mean_rate(idle)
     }
 
-    /// How long it would have taken for all that it could have transmitted. An opportunity now does not count yet: a packet that comes now may use it.
+    /// Time that the transmitter would have needed for all that it could have transmitted. An opportunity at `now` does not count yet, because a packet
+    /// that arrives now may use it.
     pub fn possible(&self, now: Time) -> Duration {
         self.at_mean_rate(self.capacity.work_before(now))
     }
@@ -130,14 +131,14 @@ impl Varying {
         self.overtaken
     }
 
-    /// The transmitter is idle until now.
+    /// Records that the transmitter was idle until now.
     fn be_idle(&mut self, now: Time) {
         let before = self.capacity.work_before(now);
         self.unused += before.saturating_sub(self.at);
         self.at = self.at.max(before);
     }
 
-    /// All packets are gone.
+    /// Removes all packets.
     pub fn fail(&mut self, now: Time) {
         self.at = self.at.min(self.capacity.work_by(now));
         self.departures.clear();
@@ -150,7 +151,7 @@ impl Varying {
         self.next_service
     }
 
-    /// When the transmitter begins a packet that comes now.
+    /// Time at which the transmitter begins a packet that arrives now.
     pub fn begins_at(&mut self, now: Time) -> Time {
         self.be_idle(now);
         self.capacity.begins(self.at)
@@ -182,7 +183,7 @@ impl Varying {
 }
 
 impl Link {
-    /// [`Link::transmit`] of any link. One that varies puts the packet into the FIFO before those that arrive later.
+    /// [`Link::transmit`] for any link. A link that varies inserts the packet into the FIFO in front of packets that arrive later.
     pub(super) fn transmit_on_any(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) {
         let Some(varying) = &mut self.varying else {
             self.transmit(now, packet, size, fifos);

@@ -7,7 +7,7 @@ use crate::packet::link::packet_sizes::FlowSizes;
 use crate::units::Time;
 
 impl Link {
-    /// When the first packet arrives at the far end; [`Time::NEVER`] if the FIFO is empty.
+    /// Arrival of the first packet at the far end; [`Time::NEVER`] if the FIFO is empty.
     #[inline(always)]
     pub fn next_arrival(&self) -> Time {
         self.fifo.first_arrival()

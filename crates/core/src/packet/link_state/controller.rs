@@ -1,5 +1,5 @@
-//! Computes the routes of a routing that measures its links, as the controller of TCPBP's testbed does (section 5.1): at fixed
-//! intervals, from the links' estimates instead of their configured values.
+//! Computes the routes of a routing that measures its links, as the controller of TCPBP's testbed does (section 5.1). It does
+//! so at fixed intervals, from the links' estimates instead of their configured values.
 
 use crate::packet::link_state::estimate::{Estimate, Reading};
 use crate::routing::tcpbp::Label;
@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 /// The delay of a link that no packet has crossed: routes use it only where no measured link leads.
 const UNKNOWN_DELAY: Duration = Duration::from_secs(1000);
-/// The loss of such a link, and the greatest loss of any link: metrics take the logarithm of 1 - loss.
+/// The loss of a link that no packet has crossed, and the greatest loss of any link, because metrics take the logarithm of 1 -
+/// loss.
 const MAX_LOSS: f64 = 1.0 - 1e-9;
 
 /// A metric that can be measured.
@@ -113,7 +114,7 @@ impl Controller {
         }
     }
 
-    /// When it samples or computes next.
+    /// Time of the next sample or computation.
     pub fn due(&self) -> Time {
         self.next_sample.min(self.next_computation)
     }
@@ -162,8 +163,8 @@ impl Controller {
         (!links.is_empty()).then_some(links)
     }
 
-    /// Computes all routes anew. A route whose links are up stays, unless the best route costs less by more than the
-    /// hysteresis, a share of the route's cost.
+    /// Recomputes all routes. A route whose links are up is kept, unless the best route costs less by more than the hysteresis,
+    /// which is a share of the route's cost.
     pub fn compute(&mut self) {
         self.first.clear();
         let mut routes = std::mem::take(&mut self.routes);
@@ -223,7 +224,8 @@ mod tests {
         Controller::new(settings, metric, graph)
     }
 
-    /// By sample and link: the delay of packets in milliseconds, 0 if no packet arrived, and how many of 100 were lost.
+    /// For each sample and link: the delay of packets in milliseconds, 0 if no packet arrived, and the number of lost packets
+    /// of 100.
     fn samples() -> impl Strategy<Value = Vec<Vec<(u64, u64)>>> {
         let sample = (prop_oneof![1 => Just(0), 4 => 1u64..50], prop_oneof![Just(0), 0u64..20]);
         prop::collection::vec(prop::collection::vec(sample, 14), 1..12)

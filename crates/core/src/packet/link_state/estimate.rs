@@ -97,7 +97,7 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    /// A reading after so many more packets, each of so many milliseconds, and so many lost.
+    /// A reading after `arrived` more packets with a delay of `milliseconds` each, and `lost` more losses.
     fn after(before: Reading, arrived: u64, milliseconds: u64, lost: u64) -> Reading {
         Reading {
             arrived: before.arrived + arrived,

@@ -17,7 +17,7 @@ use crate::packet::output::table::Table;
 use crate::spec::{LinkId, RunSpec};
 use crate::units::Time;
 
-/// What comes next, of the whole network.
+/// The next events of the whole network.
 pub struct ReferenceLoop {
     pub(in crate::packet) arrivals: WinnerTree,
     pub(in crate::packet) timers: Timers,
@@ -25,7 +25,7 @@ pub struct ReferenceLoop {
     pub(in crate::packet) next_barrier: Time,
     /// Arrivals before this instant come before any barrier or timer.
     pub(in crate::packet) arrivals_before: Time,
-    /// What is recorded for a replay.
+    /// The record of crossings for a replay.
     trace: Option<Trace>,
 }
 
@@ -122,7 +122,8 @@ impl Engine<ReferenceLoop> {
         self.event_loop.trace.as_ref().map_or_else(Table::default, Trace::table)
     }
 
-    /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
+    /// Processes the next barrier or timer, because no link has an event before it. Returns `false` if it is not
+    /// before the end either.
     fn on_barrier_or_timer(&mut self) -> bool {
         let next = self.event_loop.timers.first().min(self.event_loop.next_barrier);
         if next > self.clock.end() {
@@ -151,7 +152,7 @@ impl Engine<ReferenceLoop> {
         self.event_loop.arrivals_before = self.event_loop.next_barrier.min(Time(last.0 + 1));
     }
 
-    /// A link serves its queue, or its first packet arrives at its far end.
+    /// Processes a link's event: it serves its queue, or its first packet arrives at its far end.
     fn on_link(&mut self, link: LinkId) {
         let state = self.network.link(link);
         let node = state.dst;

@@ -1,6 +1,6 @@
-//! What becomes of each packet on each link within a span of time, for a replay.
+//! The fate of each packet on each link within a time span, for a replay.
 //!
-//! A packet on a link is a *crossing*: it comes to the queue, leaves the far end, or is dropped or lost.
+//! A packet on a link is a *crossing*: it enters the queue, then leaves the far end, or is dropped or lost.
 
 use crate::packet::link::packet::{ACK, LOST, MARK, Packet, RETRANSMISSION};
 use crate::packet::output::columns::columns;
@@ -9,7 +9,7 @@ use crate::spec::LinkId;
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// What becomes of a packet on a link.
+/// The fate of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It has not left the link when the span ends.
@@ -83,7 +83,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Of the crossings that touch this span.
+    /// A trace of the crossings that overlap this time span.
     pub fn new(from: Time, until: Time, links: usize) -> Trace {
         Trace { from, until, open: vec![VecDeque::new(); links], ended: Vec::new() }
     }
@@ -93,7 +93,7 @@ impl Trace {
         self.until
     }
 
-    /// A packet comes to a link, and enters it unless it meets its fate there.
+    /// Records a packet that is offered to a link. It enters the link unless `fate` says that it was dropped.
     pub fn enter(&mut self, now: Time, link: LinkId, packet: Packet, bytes: u32, fate: Option<Fate>) {
         if now >= self.until {
             return;
@@ -106,10 +106,10 @@ impl Trace {
         }
     }
 
-    /// The transmitter of a link takes the first packet that waits for it, and has transmitted it at `departs`.
+    /// Records that the transmitter of a link takes the first waiting packet, and finishes it at `departs`.
     pub fn transmit(&mut self, link: LinkId, departs: Time) {
         let open = &mut self.open[link as usize];
-        // Those that wait came last: usually there are few, so the search begins at the end.
+        // The waiting packets arrived last. Usually there are few, so the search begins at the end.
         let waiting = open.iter().rev().take_while(|crossing| crossing.departs == Time::NEVER).count();
         let first = open.len() - waiting;
         if let Some(crossing) = open.get_mut(first) {
@@ -117,17 +117,17 @@ impl Trace {
         }
     }
 
-    /// A packet leaves the far end of a link.
+    /// Records that a packet leaves the far end of a link.
     pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.end_of(now, link, packet, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
     }
 
-    /// The queue of a link drops a packet at its service.
+    /// Records that the queue of a link drops a packet when it dequeues.
     pub fn drop_at_service(&mut self, now: Time, link: LinkId, packet: Packet) {
         self.end_of(now, link, packet, Fate::Dropped);
     }
 
-    /// The first such packet on a link meets its fate; jitter may have let it overtake others.
+    /// Records the fate of the first such packet on a link. With jitter, it may have overtaken others.
     fn end_of(&mut self, now: Time, link: LinkId, packet: Packet, fate: Fate) {
         let identity = |packet: &Packet| (packet.flow(), packet.segment(), packet.number(), packet.has(ACK));
         let open = &mut self.open[link as usize];
@@ -138,7 +138,7 @@ impl Trace {
         }
     }
 
-    /// A link fails: what it holds is lost.
+    /// Records the failure of a link: its packets are lost.
     pub fn fail(&mut self, now: Time, link: LinkId) {
         for crossing in std::mem::take(&mut self.open[link as usize]) {
             self.end(crossing, now, Fate::Lost);
@@ -157,7 +157,7 @@ impl Trace {
         self.ended.len()
     }
 
-    /// All crossings of the span: those that have ended, then those on their way, by link.
+    /// All crossings of the span: first the finished ones, then those in progress, by link.
     pub fn table(&self) -> Table {
         let rows: Vec<Crossing> = self.ended.iter().chain(self.open.iter().flatten()).copied().collect();
         Table::of(TRACE, rows.into_iter())

@@ -39,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The root is the minimum over (time, source), whatever was set.
+        /// The root is the minimum over (time, source) after any sequence of sets.
         #[test]
         fn the_root_is_the_least_time_and_then_the_least_source(
             sources in 1usize..70,

@@ -1,4 +1,4 @@
-//! Columns of tables, each declared once: name, type, unit, meaning, when it is unknown, and how it is computed from what a row is about.
+//! Columns of tables, each declared once: name, type, unit, meaning, when it is unknown, and the function that computes it for a row.
 //!
 //! The tables of Python and their page in the documentation follow from [`ColumnInfo`], so that a column is added in one place.
 
@@ -6,7 +6,7 @@ use crate::packet::output::table::Column;
 use crate::spec::NodeId;
 use serde::Serialize;
 
-/// How a column's value is computed from what a row is about. NaN is unknown.
+/// Computes a column's value from the subject of a row. NaN means unknown.
 pub enum Value<R> {
     /// The number of something, or a small count.
     Index(fn(&R) -> u32),
@@ -26,30 +26,30 @@ pub enum Value<R> {
 
 /// A column of the tables whose rows are about an `R`.
 pub struct ColumnOf<R> {
-    /// Its name, which ends in its unit.
+    /// Name of the column, which ends in its unit.
     pub name: &'static str,
-    /// Its unit, if it is not a plain number.
+    /// Unit of the column, if it is not a plain number.
     pub unit: &'static str,
-    /// What it means, in the lines of its declaration.
+    /// Meaning of the column, in the lines of its declaration.
     pub meaning: &'static [&'static str],
     /// When it is unknown.
     pub unknown: &'static str,
     /// Whether only the node of a flow's sender knows it.
     pub of_sender: bool,
-    /// Its type, and how it is computed.
+    /// Type of the column, and the function that computes it.
     pub value: Value<R>,
 }
 
 /// Public description of one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnInfo {
-    /// Its name, which ends in its unit.
+    /// Name of the column, which ends in its unit.
     pub name: &'static str,
     /// `index`, `name`, `count`, `number`, `text` or `path`.
     pub kind: &'static str,
-    /// Its unit, or nothing.
+    /// Unit of the column, or an empty text.
     pub unit: &'static str,
-    /// What it means.
+    /// Meaning of the column.
     pub meaning: String,
     /// When it is unknown, or nothing.
     pub unknown: &'static str,
@@ -82,7 +82,7 @@ impl<R> ColumnOf<R> {
         }
     }
 
-    /// What users read about it.
+    /// Description of the column for users.
     pub fn describe(&self) -> ColumnInfo {
         let kind = match self.value {
             Value::Index(_) => "index",

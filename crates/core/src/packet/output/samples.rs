@@ -43,7 +43,7 @@ pub struct Observations {
     sampled_at: Time,
 }
 
-/// A flow at a sample, and what it did since the last.
+/// A flow at a sample, with its activity since the last sample.
 pub(in crate::packet) struct FlowSample {
     seconds: f64,
     flow: u32,
@@ -76,7 +76,7 @@ columns! {
     }
 }
 
-/// A link at a sample, and what it did since the last.
+/// A link at a sample, with its activity since the last sample.
 pub(in crate::packet) struct LinkSample {
     seconds: f64,
     link: u32,

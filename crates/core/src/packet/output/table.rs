@@ -92,7 +92,7 @@ impl Table {
         Table::with_capacity(columns, 0)
     }
 
-    /// Room for this number of rows, and no more: large tables are most of what a process keeps after a run.
+    /// A table with room for exactly this number of rows. Large tables are most of the memory that a process keeps after a run.
     fn with_capacity<R>(columns: &[ColumnOf<R>], rows: usize) -> Table {
         Table { columns: columns.iter().map(|column| (column.name, column.with_capacity(rows))).collect() }
     }
@@ -111,8 +111,8 @@ impl Table {
         }
     }
 
-    /// A table with the columns of these: each column's values from places by table and row, which are told of the first table and the
-    /// column's name. A single table is its own, uncopied.
+    /// Gathers a table with the columns of these. `places` returns, for the first table and a column's name, the table and row of each
+    /// value. A single table is returned without a copy.
     ///
     /// # Panics
     /// If there is no table, or they have different columns.
@@ -150,7 +150,7 @@ impl Table {
         self.columns.iter().find(|(other, _)| *other == name).map(|(_, column)| column)
     }
 
-    /// The numbers of a column by name, whatever its type.
+    /// The numbers of a column by name, for every type of column.
     ///
     /// # Panics
     /// If there is no such column.

@@ -1,7 +1,7 @@
-//! How partitions go through rounds in step, and exchange packets between two rounds.
+//! A barrier: lets partitions go through rounds together, and exchanges packets between two rounds.
 //!
-//! All partitions compute the same sequence of instants: the ends of rounds, and the network events. They meet once a round, when all before an
-//! instant is processed. Each has then filled the mailboxes of the others, and reported when its next event happens.
+//! All partitions compute the same sequence of instants: the ends of rounds, and the network events. They meet once per round, when all events
+//! before an instant are processed. Each has then filled the mailboxes of the others and reported the time of its next event.
 
 use super::partition::Partitioning;
 use crate::packet::engine::Engine;
@@ -14,10 +14,10 @@ use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a waiting thread looks whether all others have come, some tenths of a millisecond, before it sleeps.
+/// Number of checks for the arrival of all other threads before a waiting thread sleeps: some tenths of a millisecond.
 const SPINS: u32 = 20_000;
 
-/// What one partition sends to another.
+/// Packets that one partition sends to another.
 #[derive(Default)]
 struct Mailbox {
     /// Packets that arrive in the next round, link by link.
@@ -41,18 +41,18 @@ struct Report {
 /// Reports and mailboxes between two rounds.
 struct Exchange {
     reports: Vec<Report>,
-    /// By receiver and sender.
+    /// The mailboxes, by receiver and sender.
     mailboxes: Vec<Vec<Mutex<Mailbox>>>,
 }
 
-/// Where partitions meet between two rounds.
+/// The barrier between two rounds.
 pub struct Barrier<'a> {
     partitioning: &'a Partitioning,
-    /// One for even and one for odd rounds, so that no partition writes what another still reads.
+    /// One exchange for even and one for odd rounds, so that no partition writes data that another still reads.
     exchanges: [Exchange; 2],
     /// Partitions that have come.
     waiting: AtomicUsize,
-    /// Rounds so far.
+    /// Number of rounds so far.
     rounds: AtomicUsize,
     sleepers: Mutex<()>,
     all_have_come: Condvar,
@@ -88,7 +88,7 @@ impl Exchange {
 }
 
 impl<'a> Barrier<'a> {
-    /// For all partitions, until this number of packet-hops.
+    /// A barrier for all partitions. The run pauses after this number of packet-hops.
     pub fn new(partitioning: &'a Partitioning, enough: u64) -> Barrier<'a> {
         Barrier {
             partitioning,
@@ -102,7 +102,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// A partition goes through rounds with the others, until there were enough packet-hops; `false` at the end of the run.
+    /// Goes through rounds with the other partitions, until there were enough packet-hops. Returns `false` at the end of the run.
     pub fn run(&self, engine: &mut Engine<EpochLoop>, partition: usize) -> bool {
         let _alarm = Alarm(self);
         loop {
@@ -133,8 +133,8 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// All before the next round is processed here. Sends what arrives elsewhere in that round, and reports the next event. `false`, and nothing
-    /// is sent, if there is no next round.
+    /// Call when all events before the next round are processed here. Sends the packets that arrive elsewhere in that round, and reports the next
+    /// event. Returns `false`, and sends nothing, if there is no next round.
     fn send(&self, engine: &mut Engine<EpochLoop>, partition: usize, exchange: &Exchange) -> bool {
         if engine.processed_until() > engine.clock.end() {
             engine.clock.set(engine.clock.end());
@@ -148,8 +148,8 @@ impl<'a> Barrier<'a> {
         true
     }
 
-    /// All partitions have sent. This one reads its mail, and processes the next round; if nothing happens in it, it skips to the round of the next
-    /// event. `false`, and no further, if there were enough packet-hops.
+    /// Called when all partitions have sent. Reads this partition's mailboxes, and processes the next round. If the round has no event, it skips to
+    /// the round of the next event. Returns `false`, and does nothing, if there were enough packet-hops.
     fn process_round(&self, engine: &mut Engine<EpochLoop>, partition: usize, exchange: &Exchange) -> bool {
         for sender in (0..self.partitioning.count).filter(|sender| *sender != partition) {
             engine.read_mail(&mut exchange.mailbox(partition, sender));
@@ -202,7 +202,7 @@ impl<'a> Barrier<'a> {
         first
     }
 
-    /// Waits until all partitions have come to the end of this round.
+    /// Waits until all partitions have reached the end of this round.
     fn wait(&self, round: usize) {
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.partitioning.count {
             self.waiting.store(0, Ordering::Relaxed);

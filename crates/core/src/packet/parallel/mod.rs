@@ -1,9 +1,9 @@
-//! A run on several threads: the network in partitions, each with an engine of its own, and the same results bit for bit.
+//! Runs a simulation on several threads: each partition of the network has its own engine, and the results are the same bit for bit.
 //!
-//! Every partition has all nodes and links, but processes the events of its own nodes only. The queue of a link belongs to the partition where the link
-//! begins. Where it ends in another partition, only its wire is there. A packet needs at least the delay of the shortest link between partitions.
-//! So partitions process rounds of that length. At a [`barrier`] they exchange the packets that arrive in the next round. [`partition`] divides
-//! the nodes.
+//! Every partition has all nodes and links, but processes only the events of its own nodes. The queue of a link belongs to the partition where the link
+//! begins. If the link ends in another partition, that partition has only its wire. A packet needs at least the delay of the shortest link between
+//! partitions, so partitions process rounds of that length. At a [`barrier`] they exchange the packets that arrive in the next round. [`partition`]
+//! divides the nodes.
 //!
 //! May use: the engine and the loop of epochs.
 
@@ -87,7 +87,7 @@ impl Partitions {
         while Barrier::new(&self.division, self.packet_hops() + 1_000).run_in_turn(&mut self.engines) {}
     }
 
-    /// Why a congestion control that came with the scenario could not go on, if so: the name of its stack, the time and the problem.
+    /// The fault of a congestion control that comes with the scenario: the name of its stack, the time and the problem. `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         let stacks = &self.engines[0].spec.stacks;
         stacks
@@ -110,39 +110,39 @@ impl Partitions {
         self.engines.iter().map(Engine::packet_hops).sum()
     }
 
-    /// As [`Engine::events`].
+    /// See [`Engine::events`].
     pub fn events(&self) -> u64 {
         self.engines.iter().map(Engine::events).sum()
     }
 
-    /// As [`Engine::packets_without_route`].
+    /// See [`Engine::packets_without_route`].
     pub fn packets_without_route(&self) -> u64 {
         self.engines.iter().map(Engine::packets_without_route).sum()
     }
 
-    /// As [`Engine::packets_expired`].
+    /// See [`Engine::packets_expired`].
     pub fn packets_expired(&self) -> u64 {
         self.engines.iter().map(Engine::packets_expired).sum()
     }
 
-    /// As [`Engine::route_changes`]; several partitions have none.
+    /// See [`Engine::route_changes`]. With several partitions there are none.
     pub fn route_changes(&self) -> &[RouteChange] {
         self.engines[0].route_changes()
     }
 
-    /// As [`Engine::take_link_state`]; several partitions measure nothing.
+    /// See [`Engine::take_link_state`]. With several partitions there are no measurements.
     pub fn take_link_state(&mut self) -> Table {
         self.engines[0].take_link_state()
     }
 
-    /// As [`Engine::take_capture`].
+    /// See [`Engine::take_capture`].
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
         let is_link = (link as usize) < self.engines[0].network.links().len();
         let partition = if is_link { self.partition_of_link(link) } else { 0 };
         self.engines[partition].take_capture(link)
     }
 
-    /// As [`Engine::take_flow_series`]. A partition has the samples of the flows that begin or end there.
+    /// See [`Engine::take_flow_series`]. A partition has the samples of the flows that begin or end there.
     pub fn take_flow_series(&mut self) -> Table {
         if let [engine] = &mut self.engines[..] {
             return engine.take_flow_series();
@@ -165,7 +165,7 @@ impl Partitions {
         })
     }
 
-    /// As [`Engine::take_link_series`].
+    /// See [`Engine::take_link_series`].
     pub fn take_link_series(&mut self) -> Table {
         let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_link_series).collect();
         Table::gathered(tables, |first, _| {
@@ -174,19 +174,19 @@ impl Partitions {
         })
     }
 
-    /// As [`Engine::flow_table`].
+    /// See [`Engine::flow_table`].
     pub fn flow_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
         let flows = 0..self.engines[0].hosts.flows().len() as u32;
         Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.partition_of_flow(column, flow))))
     }
 
-    /// As [`Engine::impossible_goodput`].
+    /// See [`Engine::impossible_goodput`].
     pub fn impossible_goodput(&self) -> Option<String> {
         self.engines.iter().find_map(|engine| engine.impossible_goodput_at(|node| engine.event_loop.is_here(node)))
     }
 
-    /// As [`Engine::link_table`].
+    /// See [`Engine::link_table`].
     pub fn link_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
         let links = 0..self.engines[0].network.links().len() as LinkId;
@@ -204,7 +204,7 @@ impl Partitions {
         self.division.partition_of(self.engines[0].spec.links[link as usize].src)
     }
 
-    /// As [`Engine::state_shares`].
+    /// See [`Engine::state_shares`].
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares: Vec<StateShare> = Vec::new();
         for engine in &self.engines {
@@ -216,7 +216,7 @@ impl Partitions {
     }
 }
 
-/// For each row, the partition whose table has its value, and the row.
+/// For each row, the partition whose table has its value, and the index of the row.
 fn by_row(partitions: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
     partitions.enumerate().map(|(row, partition)| (partition, row)).collect()
 }

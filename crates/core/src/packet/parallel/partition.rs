@@ -18,7 +18,7 @@ const HOPS_OF_FLOW: u64 = 60;
 /// The number of first divisions that are improved.
 const FIRST_DIVISIONS: usize = 32;
 
-/// How often all nodes are tried in other partitions.
+/// Number of passes that try every node in other partitions.
 const PASSES: usize = 8;
 
 /// The longest round, 2^36 ps or 69 ms: the receiver of a finished flow must learn of it before its connection retires.
@@ -26,7 +26,7 @@ const MAX_ROUND: Duration = Duration(1 << 36);
 
 /// The partitions of a network.
 pub struct Partitioning {
-    /// Their number.
+    /// Number of partitions.
     pub count: usize,
     partition_of: Vec<usize>,
     /// No event in one partition reaches another sooner.
@@ -103,7 +103,7 @@ fn hops_per_second(engine: &Engine<EpochLoop>) -> f64 {
 /// The work at each node, and the packets between neighbours, in packet-hops.
 struct Load {
     work: Vec<u64>,
-    /// For each node, its neighbours and the packets between them.
+    /// For each node, its neighbours, and the number of packets exchanged with each.
     passing: Vec<Vec<(usize, u64)>>,
 }
 

@@ -12,7 +12,7 @@ fn check_agreement(spec: Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A divided run equals the undivided run, whatever the partitions are. It has no routing that measures its links.
+/// Checks that a divided run equals the undivided run for any partitions. The run must not have a routing that measures its links.
 fn check_partitions(mut spec: Value, partitions: usize) -> Result<(), TestCaseError> {
     spec["routings"][0]["link_state"] = Value::Null;
     let spec = serde_json::from_value(spec).expect("the generator makes runs");

@@ -10,7 +10,7 @@ use crate::units::Time;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Checks what must hold at any time of a run.
+/// Checks that all packets are accounted for at this time of a run.
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.network.links().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A link against a naive queue: packets in a list, a server that dequeues the first, departures one by one.
+//! Compares a link with a naive queue: a list of packets, and a server that dequeues the first and transmits it.
 
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
@@ -12,7 +12,7 @@ use crate::spec::{DisciplineSpec, LinkSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
-/// By packet: its arrival and whether it was marked, or `None` if it was dropped.
+/// For each packet: its arrival and whether it was marked, or `None` if it was dropped.
 type Fates = Vec<Option<(Time, bool)>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -107,8 +107,7 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
     (fates, link.reading())
 }
 
-/// Checks a sample just before the last packet is offered: the bytes that have crossed, the time spent transmitting, and the packets that have
-/// not departed.
+/// Checks a sample just before the last packet is offered: transmitted bytes, time spent transmitting, and packets that have not departed.
 fn check_sample(
     spec: &LinkSpec,
     fates: &[Option<(Time, bool)>],

@@ -68,8 +68,8 @@ proptest! {
     }
 }
 
-/// 2500 packets a second for 8 s, of which a link loses 1 %. Each sample of 1 s lies within five standard deviations of the
-/// binomial distribution, and so does their mean.
+/// A source sends 2500 packets a second for 8 s, and a link loses 1 % of them. Each sample of 1 s lies within five standard
+/// deviations of the binomial distribution, and so does their mean.
 #[test]
 fn one_lost_in_a_hundred_is_estimated_within_binomial_bounds() {
     let links = [link(0, 1, 100, 5 * MS, &json!({"model": "bernoulli", "ratio": 0.01}))];

@@ -180,8 +180,8 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
     prop::collection::vec((application(), stack, 1u32..3, 0u64..300, stop, any::<usize>()), 1..4)
 }
 
-/// All of a run except its network: seed, warm-up in units of 10 ms, whether it is sampled, routing, traffic, and events with
-/// their times in ms.
+/// A run without its network: seed, warm-up in units of 10 ms, whether it is sampled, routing, traffic, and events with their
+/// times in ms.
 #[derive(Debug, Clone)]
 struct Plan {
     seed: u64,
@@ -273,7 +273,7 @@ fn link(src: usize, dst: usize, mbps: u64, delay: u64, queue: &Value, loss: &Val
     json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay, "cost": 1.0, "queue": queue, "loss": loss})
 }
 
-/// Two hosts with up to three relays between them, each with links of its own. Data goes one way, ACKs the other.
+/// Two hosts with up to three relays between them. Each relay has its own links. Data goes in one direction, ACKs in the other.
 pub fn run_spec() -> impl Strategy<Value = Value> {
     let links = prop::collection::vec((queue(), loss(), rate(), 1u64..30), 6);
     (1usize..4, links, plan()).prop_map(|(relays, links, plan)| {

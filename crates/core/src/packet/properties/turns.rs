@@ -9,8 +9,8 @@ fn link(src: usize, dst: usize, delay: u64) -> Value {
         "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}})
 }
 
-/// Two sources send over one router, which is no host and has two next hops of different delay. The link with the greater index has the smaller
-/// delay, so packets of both links do not arrive in the order of the links within an epoch.
+/// Two sources send over one router, which is not a host and has two next hops of different delay. The link with the greater index has the
+/// smaller delay. So within an epoch, packets do not arrive in the order of the links.
 #[test]
 fn a_router_with_several_inputs_takes_turns_by_time() {
     let both_ways = |src, dst, delay| [link(src, dst, delay), link(dst, src, delay)];

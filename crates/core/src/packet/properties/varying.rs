@@ -17,7 +17,7 @@ const MICRO: u64 = 1_000_000;
 /// When each packet is offered, picoseconds, and its size.
 type Coming = [(u64, u16)];
 
-/// A link with a rate of 8 Mbit/s, a delay of 3 ms and a queue of `limit` packets unless `changes` say other, and the sizes of these packets.
+/// A link with a rate of 8 Mbit/s, a delay of 3 ms and a queue of `limit` packets, with `changes` to these values; and the sizes of the packets.
 fn link(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Link, FlowSizes) {
     let mut spec = json!({"src": 0, "dst": 1, "rate": 8_000_000, "delay": 3 * MS, "cost": 1.0, "loss": null,
         "queue": {"discipline": "drop-tail", "limit": {"packets": limit}}});
@@ -77,7 +77,7 @@ fn a_delay_that_falls_lets_no_packet_overtake() {
     let schedules = json!([{"kind": "steps", "at": [0, 2 * MS], "values": [20 * MS, 5 * MS], "repeat": null}]);
     let coming: Vec<(u64, u16)> = (0..20).map(|packet| (packet * MS, 1000)).collect();
     let (arrivals, _) = through(&json!({"delay_schedule": 0}), &schedules, 1000, &coming);
-    // The first departs after 1 ms and arrives after 21. Those that depart up to 16 ms follow it, a picosecond each.
+    // The first packet departs after 1 ms and arrives after 21. Packets that depart by 16 ms arrive right after it, a picosecond apart.
     assert!(arrivals.iter().map(|(packet, _)| *packet).eq(0..20));
     let expected =
         (1..=20).map(|departure| if departure <= 16 { 21 * MS + departure - 1 } else { (departure + 5) * MS });
@@ -115,7 +115,7 @@ fn an_opportunity_carries_1500_bytes_and_is_lost_without_a_packet() {
     let expected = [MS, MS, 3 * MS, 3 * MS, 5 * MS].map(|departure| departure + 3 * MS);
     let arrivals = at_once(&changes, &schedules, &[1500, 800, 1000, 1000, 500]);
     assert_eq!(arrivals, [expected[0], expected[1] + 1, expected[2], expected[3] + 1, expected[4]]);
-    // What comes at 3.5 ms has missed 3 ms.
+    // Packets that arrive at 3.5 ms have missed the opportunity at 3 ms.
     let (arrivals, _) =
         through(&changes, &schedules, 10, &[(3 * MS + MS / 2, 1000), (3 * MS + MS / 2, 1000), (5 * MS, 1000)]);
     assert_eq!(arrivals, [(0, 8 * MS), (1, 8 * MS + 1), (2, 8 * MS + 2)]);
@@ -132,8 +132,8 @@ fn a_trace_of_even_spacing_is_a_link_of_constant_rate() {
     assert_eq!(traced, constant);
 }
 
-/// How long a link without delay was busy, and how long it could be, between readings at these instants, picoseconds. As in a run, a reading is
-/// taken before the packets of its instant. The link has 8 Mbit/s in the mean.
+/// Time in which a link without delay was busy, and time in which it could be busy, between readings at these instants, picoseconds. As in a run, a
+/// reading comes before the packets of the same instant. The mean rate of the link is 8 Mbit/s.
 fn read_at(schedules: &Value, coming: &Coming, readings: &[u64]) -> Vec<(u64, u64)> {
     let (mut link, sizes) = link(&json!({"delay": 0, "rate_schedule": 0}), schedules, 1000, coming);
     let mut fifos = FifoStore::default();
@@ -178,8 +178,8 @@ fn reordered(up_to: u64) -> f64 {
 
 #[test]
 fn uniform_jitter_reorders_as_often_as_its_closed_form() {
-    // A packet with jitter u is in order if no later one comes before it. With jitter up to n spacings, the mean over u of the product of
-    // 1 - (u - k) / n over all k < u is 7/8 for n = 2 and 61/81 for n = 3.
+    // A packet with jitter u is in order if no later packet arrives before it. With jitter up to n spacings, the mean over u of the product of 1 - (u
+    // - k) / n over all k < u is 7/8 for n = 2 and 61/81 for n = 3.
     assert_eq!(reordered(MS / 10), 0.0);
     for (spacings, expected) in [(2, 1.0 / 8.0), (3, 20.0 / 81.0)] {
         let ratio = reordered(spacings * MS / 10);
@@ -237,8 +237,8 @@ proptest! {
         prop_assert_eq!(departures, expected);
     }
 
-    /// Packets and readings at whole milliseconds meet opportunities and each other. No interval is busier than possible, none loses what an
-    /// earlier one had, and all intervals together have transmitted every packet.
+    /// Packets and readings come at whole milliseconds, together with opportunities. No interval is busier than possible, busy time never decreases,
+    /// and all intervals together have transmitted every packet.
     #[test]
     fn no_interval_is_busier_than_possible(
         schedule in rate_schedule(), gaps in prop::collection::vec(1u64..5, 1..60),

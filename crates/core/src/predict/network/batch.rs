@@ -1,4 +1,4 @@
-//! Flows that one thread takes at a time. Which these are depends only on the run, so that any number of threads computes the same.
+//! Batches of flows that one thread computes together. The batches depend only on the run, so any number of threads gives the same result.
 
 use super::crossing::{Crossing, Crossings};
 use super::feeds::Feeds;
@@ -11,45 +11,47 @@ use super::totals::{Part, Totals};
 use crate::prefetch::prefetch;
 use std::ops::Add;
 
-/// Batches of a run at most. Each sums up what its flows send over every link.
+/// Greatest number of batches of a run. Each batch sums the traffic of its flows over every link.
 const MOST: usize = 8;
-/// Flows of a batch at least: a thread begins in the time of some hundred flows. The small runs of the tests are divided too.
+/// Least number of flows of a batch, because starting a thread takes as long as some hundred flows. It is 2 in tests, so that small runs are divided
+/// too.
 const LEAST: usize = if cfg!(test) { 2 } else { 2048 };
 
 /// Flows ahead of the present one whose links are prefetched.
 const AHEAD: usize = 4;
 
-/// The weight of who takes part in events beside who took part before.
+/// Weight of a new participation in events, compared with the previous one.
 const DAMPING: f64 = 0.3;
 
-/// Flows in a batch, of a run with this number of flows.
+/// Number of flows in a batch, for a run with this number of flows.
 pub fn size(flows: usize) -> usize {
     flows.div_ceil((flows / LEAST).clamp(1, MOST)).max(1)
 }
 
-/// Where the packets of a batch's flows go, and their ACKs.
+/// The links that the data packets and ACKs of a batch's flows cross.
 #[derive(Debug, Clone)]
 pub struct Paths {
-    /// Of the data.
+    /// Links of the data packets.
     pub data: Crossings,
-    /// Of the ACKs.
+    /// Links of the ACKs.
     pub acks: Crossings,
 }
 
-/// The work of an iteration besides the rates.
+/// Optional work of an iteration, besides the rates.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
-    /// Sums up all links, and counts the flows whose rate has changed since the last time. Otherwise only links that have a price are summed up.
+    /// Whether to sum the traffic of all links, and to count the flows whose rate has changed since the last such pass. Otherwise, only links with a
+    /// price are summed.
     pub of_all: bool,
-    /// Finds who takes part in events.
+    /// Whether to update the participation of flows in events.
     pub participation: bool,
 }
 
-/// The flows of a batch, and what they send.
+/// The flows of a batch, and their traffic.
 pub struct Batch<'a> {
     senders: Vec<Sender<'a>>,
     rates: Vec<f64>,
-    /// The rates when all links were last looked at.
+    /// The rates at the last pass over all links.
     checked: Vec<f64>,
     paths: Paths,
     /// By link.
@@ -62,7 +64,7 @@ pub fn threads(flows: usize, most: usize) -> usize {
     batches.div_ceil(batches.div_ceil(most.max(1)))
 }
 
-/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Returns how many flows have changed their rate,
+/// Computes the rates of all flows at the prices of the links, and sums the traffic of each link. Returns the number of flows whose rate has changed,
 /// if the pass counts them.
 pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], pass: Pass, threads: usize) -> u32 {
     let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, pass)).sum();
@@ -76,13 +78,13 @@ pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], pass: Pass, threads:
     })
 }
 
-/// Takes out the sums of all batches over a link, which begin anew.
+/// Returns the sum over all batches of a link's traffic, and resets these sums.
 pub fn take_totals(batches: &mut [Batch<'_>], link: usize) -> Totals {
     batches.iter_mut().map(|batch| std::mem::take(&mut batch.totals[link])).reduce(Add::add).unwrap_or_default()
 }
 
 impl<'a> Batch<'a> {
-    /// Of these flows.
+    /// Builds the batch of these flows.
     pub fn new(flows: &'a [FlowModel], links: &[LinkModel], feeds: &Feeds) -> Batch<'a> {
         let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, links)).collect();
         Batch {
@@ -94,7 +96,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Takes which links have a price.
+    /// Sorts the crossings so that links with a price come first.
     pub fn sort(&mut self, has_price: &[bool]) {
         self.paths.data.sort(has_price);
         self.paths.acks.sort(has_price);
@@ -114,7 +116,7 @@ impl<'a> Batch<'a> {
                 }
             }
             if pass.participation {
-                // By the totals of the last iteration, of which this rate is a part.
+                // Uses the totals of the last iteration, which include this rate.
                 let events_s =
                     paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
                 let spacing_s = spacing_s(events_s);
@@ -142,13 +144,13 @@ impl<'a> Batch<'a> {
         moved
     }
 
-    /// The flows' states at these prices.
+    /// States of the flows at these prices.
     pub fn states(&self, prices: &[Price]) -> impl Iterator<Item = FlowState> {
         let senders = self.senders.iter().enumerate();
         senders.map(|(index, sender)| sender.at(&seen(sender, index, prices, &self.paths)))
     }
 
-    /// Where its flows' packets go.
+    /// Returns the paths of its flows.
     pub fn into_paths(self) -> Paths {
         self.paths
     }
@@ -159,7 +161,7 @@ fn spacing_s(events_s: f64) -> f64 {
     1.0 / events_s.max(LEAST_EVENTS)
 }
 
-/// The prices and queues that a flow meets on its links.
+/// The prices and queues of the links on a flow's path.
 fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> Seen {
     let price = |crossing: &Crossing| &prices[crossing.link as usize];
     let mut seen = Seen::default();

@@ -1,27 +1,28 @@
-//! BBR's share of a link, which does not depend on what the link drops.
+//! BBR's share of a link, which does not depend on the link's drops.
 
-/// The BBR flows of a link, beside those that answer losses.
+/// The BBR flows of a link, and the flows that react to losses.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BbrShare {
-    /// How many there are.
+    /// Number of BBR flows.
     pub flows: f64,
-    /// What they load the link with.
+    /// Load by BBR flows.
     pub load_bps: f64,
-    /// How many flows answer losses.
+    /// Number of flows that react to losses.
     pub others: f64,
-    /// The load by flows that answer losses.
+    /// Load by flows that react to losses.
     pub others_bps: f64,
 }
 
 impl BbrShare {
-    /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.
+    /// Share of a full link that BBR flows get. The formula has the form of Ware et al. 2019 in buffer size and flow counts. It is fitted to the
+    /// packet engine.
     pub fn share(&self, idle_s: f64, buffer_s: f64) -> f64 {
         let logit = 2.94 - 0.9 * (buffer_s / idle_s).ln() + 1.09 * (self.flows / self.others.max(1e-6)).ln();
         1.0 / (1.0 + (-logit).exp())
     }
 
-    /// Utilisation and mean wait in seconds. BBR's flight is bounded by two delay-bandwidth products, of which each flow overestimates its own, and
-    /// one flow alone drains the queue.
+    /// Utilisation, and mean wait in seconds. Two delay-bandwidth products limit BBR's flight. Of several flows, each overestimates its own
+    /// product. A single flow drains the queue.
     pub fn keep(&self, idle_s: f64, buffer_s: f64) -> (f64, f64) {
         if self.flows + self.others > 1.0 {
             (0.99, (0.9 * buffer_s).min(2.5 * idle_s))

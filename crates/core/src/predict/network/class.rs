@@ -1,4 +1,4 @@
-//! What limits a flow, and how far single runs of the packet engine were from the model in such cases.
+//! Classes of flows by the limit of their rate, and the measured error of the model in each class.
 
 use super::discipline::Discipline;
 use super::flows::FlowModel;
@@ -7,21 +7,21 @@ use super::solver::Solution;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// RTTs count as one up to this ratio.
+/// Flows whose RTTs differ by at most this ratio count as having one RTT.
 const ONE_RTT: f64 = 1.1;
-/// An event rate is a part of a flow's from this share on.
+/// A link is a bottleneck of a flow if it causes more than this share of the flow's events.
 const PART: f64 = 0.1;
-/// A flow is limited by its window or source below this share of what its law gives.
+/// A flow is limited by its window or its source if its rate is below this share of the rate of its law.
 const RESPONDS: f64 = 0.98;
 
-/// What limits a flow.
+/// The limit of a flow's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Its data: it ends.
+    /// The amount of its data: the flow ends.
     Size,
-    /// The receiver's window, or what the application writes.
+    /// The receiver's window, or the rate of the application.
     Limit,
-    /// Losses at random.
+    /// Random losses.
     Loss,
     /// A link with no other flow that reacts. For BBR: a path without one.
     Alone,
@@ -33,33 +33,33 @@ pub enum Class {
     MixedControls,
     /// Several links.
     Several,
-    /// Its own segments in queues (Vegas).
+    /// The number of its own segments in queues (Vegas).
     Waiting,
-    /// BBR, with others on its path.
+    /// BBR, with other flows on its path.
     Bbr,
     /// A link shared with BBR.
     BesideBbr,
     /// Several paths, with a detector that counts duplicate ACKs.
     SprayedCounting,
-    /// Several paths, with a detector that waits.
+    /// Several paths, with a detector that uses a timer.
     SprayedTimer,
 }
 
-/// The interval of a prediction, as factors.
+/// The interval of a prediction, as factors of the predicted goodput.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
 pub struct Interval {
-    /// Of its lower end.
+    /// Factor of its lower end.
     pub low: f64,
-    /// Of its upper end.
+    /// Factor of its upper end.
     pub high: f64,
 }
 
-/// By class; `python -m bench.predict` measures it: 90 % of the single runs of random scenarios, each with the same weight.
+/// The interval of each class. It holds 90 % of the single runs of random scenarios, each with the same weight; `python -m bench.predict` measures it.
 static CALIBRATION: LazyLock<BTreeMap<String, Interval>> =
     LazyLock::new(|| serde_json::from_str(include_str!("calibration.json")).expect("the bench writes valid JSON"));
 
 impl Class {
-    /// Its name in the results.
+    /// Name of the class in the results.
     pub fn name(self) -> &'static str {
         match self {
             Class::Size => "size",
@@ -89,13 +89,13 @@ pub fn interval(class: &str) -> Interval {
     CALIBRATION[class]
 }
 
-/// RTTs of flows whose phases can lock are this near to one another, and the flows fewer than [`FEW`].
+/// Phase effects are possible if the RTTs of the flows differ by at most this ratio and the flows are fewer than [`FEW`].
 const ONE_PHASE: f64 = 1.02;
 /// See [`ONE_PHASE`].
 const FEW: usize = 10;
 
-/// The classes of the flows; and of each link, whether phase effects decide about single runs (Floyd and Jacobson 1992): so few flows of one RTT share
-/// a full drop-tail queue that some may lose in every event and others in none.
+/// Returns the classes of the flows, and for each link whether phase effects decide about single runs (Floyd and Jacobson 1992). They do where few
+/// flows of one RTT share a full drop-tail queue: some may lose packets in every event and others in none.
 pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<bool>) {
     let mut crowds = vec![Crowd::default(); solution.links.len()];
     for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
@@ -156,11 +156,11 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, crowds: &[Crowd<'_
     }
 }
 
-/// The flows of a link that react to its events.
+/// The flows on a link that react to its events.
 #[derive(Debug, Clone, Copy)]
 struct Crowd<'a> {
     flows: usize,
-    /// How the first of them responds; `None` for UDP.
+    /// Response of the first flow; `None` for UDP.
     first: Option<&'a Response>,
     mixed: bool,
     with_bbr: bool,

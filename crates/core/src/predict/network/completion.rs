@@ -1,7 +1,7 @@
-//! Completion times of flows that end: each is sent by the packet engine over its path alone, many times.
+//! Completion times of flows that end: the packet engine sends each flow many times over its path, without other flows.
 //!
-//! What the other flows do to it is in the path. On each link a number of others share the rate with it, drawn as in processor sharing: n of them
-//! with the probability (1 - load) load^n. Links that long flows fill have their mean wait, and lose what they drop.
+//! The path includes the effect of the other flows. On each link, n other flows share the rate with it. The number n is drawn as in processor sharing,
+//! with the probability (1 - load) load^n. Links that long flows fill have their mean wait and their drop ratio.
 
 use super::class::{Interval, interval};
 use super::error::PredictError;
@@ -20,37 +20,38 @@ use crate::spec::{
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
 
-/// Times that a flow is sent, where chance decides about it.
+/// Number of simulations of a flow whose completion time is random.
 const RUNS: u64 = 41;
-/// Flows of up to this number of segments are sent in quarters of a segment. Of larger ones the neighbours in a series of factor 2^(1/4) are.
+/// Sizes up to this number of segments are rounded up to quarters of a segment. For a larger flow, the two neighbours in a series of factor 2^(1/4) are
+/// simulated.
 const EXACT: f64 = 32.0;
 const STEPS_PER_OCTAVE: f64 = 4.0;
 const EVENTS: u64 = 1_000_000;
 
-/// Times from a flow's start until its last byte is delivered, seconds. A flow that does not end within the run takes as long as at the rate that it has
-/// had until then.
+/// Times from a flow's start until its last byte is delivered, seconds. For a flow that does not end within the run, the time is extrapolated from its
+/// mean rate until then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Completion {
-    /// Half of such flows take longer.
+    /// Median of the times.
     pub median_s: f64,
-    /// 5 % of them are faster.
+    /// Time below which 5 % of the flows end.
     pub low_s: f64,
-    /// 5 % of them are slower.
+    /// Time above which 5 % of the flows end.
     pub high_s: f64,
-    /// What its path has.
+    /// The other traffic and losses on its path.
     pub meets: Meets,
 }
 
-/// What the path of a flow that ends has. How far single flows of the packet engine were from the model differs by it.
+/// The traffic and losses on the path of a flow that ends. The measured error of the model depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meets {
     /// No losses, and little load.
     Idle,
-    /// Losses at random.
+    /// Random losses.
     Losses,
     /// Other flows that end.
     Load,
-    /// Flows without end.
+    /// Flows that do not end.
     LongFlows,
 }
 
@@ -66,10 +67,10 @@ impl Meets {
     }
 }
 
-/// A link with this load has others at most times.
+/// A link with more than this load counts as loaded.
 const LOADED: f64 = 0.05;
 
-/// What flows have in common that differ in their sizes only.
+/// The properties that flows of any size share: stack and paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Kind {
     stack: usize,
@@ -81,13 +82,13 @@ struct Kind {
 pub struct Completions<'a> {
     spec: &'a RunSpec,
     links: &'a [LinkModel],
-    /// By link: flows without end that react, and what all other flows send, bit/s.
+    /// For each link: the number of flows without end that react, and the load of all other flows, bit/s.
     shared: Vec<(f64, f64)>,
     known: HashMap<(Kind, u64), Completion>,
     watch: &'a Watch,
 }
 
-/// A flow that is sent, and what it sends itself in the mean of the run: data and ACKs, bit/s on the wire.
+/// A flow to simulate, and its own mean load over the run: data and ACKs, bit/s on the wire.
 struct Sent<'b> {
     kind: &'b Kind,
     bytes: u64,
@@ -96,7 +97,7 @@ struct Sent<'b> {
 }
 
 impl<'a> Completions<'a> {
-    /// Of a run whose long run is solved.
+    /// Prepares the completion times of a run whose long-run rates are solved.
     pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution, watch: &'a Watch) -> Completions<'a> {
         let mut shared = vec![(0.0, 0.0); solution.links.len()];
         for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
@@ -115,10 +116,10 @@ impl<'a> Completions<'a> {
         Completions { spec, links: &solution.links, shared, known: HashMap::new(), watch }
     }
 
-    /// Of a flow with this stack and payload; its model has one path.
+    /// Completion time of a flow with this stack and payload. The flow has one path.
     ///
     /// # Errors
-    /// If the work is stopped, or a link cannot carry the flow with what the others leave of it.
+    /// If the caller stops the work, or a link cannot carry the flow with its remaining capacity.
     pub fn of(&mut self, flow: &FlowModel, stack: usize, bytes: u64) -> Result<Completion, PredictError> {
         let links = |shares: &[(LinkId, f32)]| shares.iter().map(|(link, _)| *link).collect();
         let kind = Kind { stack, data: links(&flow.data.shares), ack: links(&flow.ack.shares) };
@@ -165,7 +166,7 @@ impl<'a> Completions<'a> {
         Ok(found)
     }
 
-    /// The links of a flow's paths, each with the share of its rate that the other flows that end take.
+    /// The links of a flow's paths. Each has the share of its rate that other flows that end use.
     fn loads<'b>(&'b self, sent: &'b Sent<'_>) -> impl Iterator<Item = (usize, f64)> + 'b {
         let data = sent.kind.data.iter().map(|link| (*link as usize, sent.data_bps));
         let acks = sent.kind.ack.iter().map(|link| (*link as usize, sent.acks_bps));
@@ -188,12 +189,12 @@ impl<'a> Completions<'a> {
         }
     }
 
-    /// Whether nothing on its paths is left to chance.
+    /// Whether the completion time is not random.
     fn is_certain(&self, sent: &Sent<'_>) -> bool {
         self.loads(sent).all(|(link, load)| load < 1e-3 && self.drop_ratio(link) <= 0.0 && self.links[link].loss <= 0.0)
     }
 
-    /// What the queue of a link drops of its packets.
+    /// Share of its packets that the queue of a link drops.
     fn drop_ratio(&self, link: usize) -> f64 {
         let model = &self.links[link];
         if self.shared[link].0 <= 0.0 {
@@ -204,11 +205,11 @@ impl<'a> Completions<'a> {
         drops / (packets + drops)
     }
 
-    /// Sends a flow; the time that it takes.
+    /// Simulates a flow, and returns its completion time.
     fn send(&self, sent: &Sent<'_>, run: u64) -> Result<f64, PredictError> {
         let Sent { kind, bytes, .. } = *sent;
         let nodes = kind.data.len() + kind.ack.len();
-        // A ring: data goes on to the receiver, and ACKs on to the sender.
+        // The links form a ring: data packets go on to the receiver, and ACKs go on to the sender.
         let ring = kind.data.iter().map(|link| (*link, true)).chain(kind.ack.iter().map(|link| (*link, false)));
         let links = ring.enumerate().map(|(index, (link, data))| {
             let (src, dst) = (index as u32, ((index + 1) % nodes) as u32);
@@ -258,7 +259,7 @@ impl<'a> Completions<'a> {
         Ok(if time.is_nan() { self.spec.duration.as_secs() * bytes as f64 / delivered } else { time })
     }
 
-    /// A link with what the others leave of it.
+    /// A link with the rate and queue that the other flows leave.
     fn left(&self, sent: &Sent<'_>, link: usize, data: bool, run: u64) -> LinkSpec {
         let (spec, model) = (&self.spec.links[link], &self.links[link]);
         let (long, load) = (self.shared[link].0, self.load(link, sent.data_bps));

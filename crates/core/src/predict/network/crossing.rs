@@ -1,4 +1,4 @@
-//! Which links the packets and ACKs of the flows cross: a run may have many millions of such crossings.
+//! The links that the packets and ACKs of each flow cross. A run may have many millions of crossings.
 
 use super::feeds::Feeds;
 use super::flows::{FlowModel, Paths};
@@ -13,28 +13,29 @@ pub struct Crossing {
     pub share: f32,
     /// Probability that an event of the link reaches the flow.
     pub takes_part: f32,
-    /// How readily a full queue drops the flow's packets, for where they come from: they meet others, but not those of the same link before it.
+    /// How readily a full queue drops the flow's packets, depending on the link before. Packets that arrive over the same link do not collide,
+    /// but they collide with packets of other links.
     pub meets: f32,
 }
 
-/// The crossings of all flows in one direction, flow by flow. Those of links that have a price come first in each flow.
+/// The crossings of all flows in one direction, sorted by flow. For each flow, links with a price come first.
 #[derive(Debug, Clone)]
 pub struct Crossings {
-    /// Where each flow's begin, and the end.
+    /// Index at which each flow's crossings begin; the last entry is the total.
     begins: Vec<u32>,
-    /// By flow: how many are of links with a price.
+    /// For each flow: the number of crossings of links with a price.
     priced: Vec<u32>,
     all: Vec<Crossing>,
 }
 
 impl Crossings {
-    /// Of the flows' data.
+    /// Builds the crossings of the flows' data packets.
     pub fn of_data(flows: &[FlowModel], feeds: &Feeds) -> Crossings {
         let meets = |flow: &FlowModel, place: usize| (1.0 / feeds.together(&flow.data, place)).sqrt() as f32;
         Crossings::new(flows, |flow| &flow.data, meets)
     }
 
-    /// Of their ACKs.
+    /// Builds the crossings of the flows' ACKs.
     pub fn of_acks(flows: &[FlowModel]) -> Crossings {
         Crossings::new(flows, |flow| &flow.ack, |_, _| 1.0)
     }
@@ -59,24 +60,24 @@ impl Crossings {
         Crossings { begins, priced, all }
     }
 
-    /// A flow's.
+    /// The crossings of a flow.
     pub fn of(&self, flow: usize) -> &[Crossing] {
         &self.all[self.begins[flow] as usize..self.begins[flow + 1] as usize]
     }
 
-    /// A flow's on links that have a price.
+    /// The crossings of a flow on links with a price.
     pub fn priced(&self, flow: usize) -> &[Crossing] {
         let begin = self.begins[flow] as usize;
         &self.all[begin..begin + self.priced[flow] as usize]
     }
 
-    /// The same, to change who takes part.
+    /// The same crossings, to change the participation in events.
     pub fn priced_mut(&mut self, flow: usize) -> &mut [Crossing] {
         let begin = self.begins[flow] as usize;
         &mut self.all[begin..begin + self.priced[flow] as usize]
     }
 
-    /// Takes the links that have a price.
+    /// Moves the crossings of links with a price to the front of each flow.
     pub fn sort(&mut self, has_price: &[bool]) {
         for (ends, priced) in self.begins.windows(2).zip(&mut self.priced) {
             let crossings = &mut self.all[ends[0] as usize..ends[1] as usize];

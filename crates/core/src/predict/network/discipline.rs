@@ -3,28 +3,28 @@
 use crate::packet::DisciplineSpec;
 use crate::spec::LinkSpec;
 
-/// When a queue drops or marks.
+/// The rule by which a queue drops or marks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Discipline {
-    /// When it is full: what its flows grow until they know of it.
+    /// Drops when the queue is full, until its flows react to the drops.
     DropTail,
-    /// One packet, when the wait has been above a target for an interval, seconds (RFC 8289).
+    /// Drops one packet when the wait has exceeded a target for an interval, seconds (RFC 8289).
     Delay {
         /// The acceptable wait.
         target_s: f64,
-        /// How long it may be more.
+        /// Time for which the wait may exceed the target.
         interval_s: f64,
     },
-    /// Single packets, with a probability that rises with the mean queue (Floyd and Jacobson 1993), packets.
+    /// Drops single packets with a probability that rises with the mean queue, packets (Floyd and Jacobson 1993).
     Random {
-        /// The queue at which it begins.
+        /// Mean queue at which drops begin.
         minimum: f64,
-        /// The queue at which it is `probability`.
+        /// Mean queue at which the drop probability is `probability`.
         maximum: f64,
         /// See `maximum`.
         probability: f64,
     },
-    /// All packets of a round trip, when the queue has this length, seconds.
+    /// Marks all packets of a round trip when the queue has this length, seconds.
     Threshold {
         /// The length.
         mark_s: f64,
@@ -32,7 +32,8 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Of a link whose full packets take so long; none where the model knows no such discipline.
+    /// The discipline of a link, where a full packet takes `packet_s` to transmit. `None` if the model has no
+    /// equations for it.
     pub fn of(link: &LinkSpec, packet_s: f64) -> Option<Discipline> {
         let discipline = match &link.queue.discipline {
             DisciplineSpec::DropTail(_) => Discipline::DropTail,

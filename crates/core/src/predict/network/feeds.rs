@@ -1,23 +1,23 @@
-//! Where the packets of a link come from: other links, and hosts at its near end.
+//! The origin of a link's packets: other links, or hosts at its near end.
 
 use super::flows::{FlowModel, Paths};
 use crate::spec::{LinkId, NodeId, RunSpec};
 
-/// Where the packets of all links come from.
+/// The origin of the packets of all links.
 pub struct Feeds {
     by_link: Vec<Feed>,
-    /// The ends of the links. Apart from all else of these, they fit into the cache.
+    /// Both ends of each link. They are stored separately, so that they fit into the cache.
     ends: Vec<(NodeId, NodeId)>,
 }
 
-/// Where the packets of a link come from.
+/// The origin of the packets of one link.
 #[derive(Debug, Clone, Default)]
 struct Feed {
-    /// The links before it, each with the flows whose data it brings.
+    /// The links before it. Each has the number of flows whose data arrives over it.
     links: Vec<(LinkId, u32)>,
-    /// Whether hosts send over it.
+    /// Whether hosts send directly over it.
     by_host: bool,
-    /// The flows whose data crosses it.
+    /// Number of flows whose data crosses it.
     flows: u32,
 }
 
@@ -36,7 +36,7 @@ impl Feed {
 }
 
 impl Feeds {
-    /// Of a run's links.
+    /// Finds the feeds of all links of a run.
     pub fn of(spec: &RunSpec, flows: &[FlowModel]) -> Feeds {
         let mut by_link = vec![Feed::default(); spec.links.len()];
         let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.src, link.dst)).collect();
@@ -48,7 +48,7 @@ impl Feeds {
                     if before.peek().is_none() {
                         feed.add(None, data);
                     }
-                    // A flow that several paths bring counts once.
+                    // A flow that arrives over several paths counts once.
                     for (one, flows) in before.zip([data].into_iter().chain(std::iter::repeat(0))) {
                         feed.add(Some(one), flows);
                     }
@@ -58,7 +58,7 @@ impl Feeds {
         Feeds { by_link, ends }
     }
 
-    /// The greatest rate at which packets come to a link, bit/s; infinite where a host sends.
+    /// Greatest rate at which packets can arrive at a link, bit/s; infinite if a host sends directly over it.
     pub fn greatest_bps(&self, link: usize, spec: &RunSpec) -> f64 {
         let feed = &self.by_link[link];
         if feed.by_host {
@@ -69,7 +69,8 @@ impl Feeds {
         links.iter().map(|link| spec.links[*link as usize].rate.as_bps()).sum()
     }
 
-    /// Of a link, at this place of a flow's data: the share of its flows whose data comes over the same link as this flow's. A host's comes alone.
+    /// Share of a link's flows whose data arrives over the same link as this flow's. The link is the one at `place` of the flow's data path. A
+    /// flow of a host at the link arrives alone.
     pub fn together(&self, data: &Paths, place: usize) -> f64 {
         let feed = &self.by_link[data.shares[place].0 as usize];
         let before = before(data, place, &self.ends).next();
@@ -78,7 +79,7 @@ impl Feeds {
     }
 }
 
-/// The links of these paths that end where the one at this place begins. One path has its links in order.
+/// The links of these paths that end where the link at this index begins. With one path, only the previous link is considered.
 fn before<'a>(paths: &'a Paths, index: usize, ends: &'a [(NodeId, NodeId)]) -> impl Iterator<Item = LinkId> + use<'a> {
     let (entry, _) = ends[paths.shares[index].0 as usize];
     let others = if paths.count == 1 { &paths.shares[index.saturating_sub(1)..index] } else { &paths.shares[..] };

@@ -1,4 +1,4 @@
-//! What a flow is to the model: its law, its limits, and the links that its packets and ACKs cross.
+//! The model of a flow: its law, its limits, and the links that its packets and ACKs cross.
 
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
@@ -10,37 +10,37 @@ use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, Transpor
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
-/// Beyond this loss on a path, timeouts decide.
+/// Greatest loss ratio of a path. Above it, timeouts determine the rate.
 const GREATEST_LOSS: f64 = 0.05;
-/// 90 % of a normal distribution are within this number of standard deviations.
+/// 90 % of a normal distribution lie within this number of standard deviations.
 const NORMAL_90: f64 = 1.645;
-/// Paths of a flow whose packets choose one, at most.
+/// Greatest number of paths of a flow whose packets choose a path.
 const MOST_PATHS: usize = 1024;
 
-/// Limits of one queue that all queues of paths hold together when one overflows, where packets draw their path.
+/// Packets of all paths' queues together when one overflows, in units of one queue's limit, where packets draw their path.
 const TOGETHER: f64 = 0.5;
-/// A share above this is of all packets: shares are sums of rounded ones.
+/// A share above this counts as all packets, because shares are sums of rounded numbers.
 const ALL: f32 = 0.999;
-/// Packets that Linux's pacing sends at one instant at least (`tcp_min_tso_segs`).
+/// Least number of packets that Linux's pacing sends at once (`tcp_min_tso_segs`).
 const LINUX_QUANTUM: f64 = 2.0;
-/// Delays closer than this are one, seconds.
+/// Delays closer than this count as equal, seconds.
 const SAME_S: f64 = 1e-9;
 
-/// [`FlowModel::disorder`] of paths in turn, and at random.
+/// [`FlowModel::disorder`] where packets take the paths in turn.
 const DISORDER_IN_TURN: f64 = 0.3;
-/// See [`DISORDER_IN_TURN`].
+/// [`FlowModel::disorder`] where packets take random paths.
 const DISORDER_AT_RANDOM: f64 = 2.0;
 
-/// The links of a direction of a flow.
+/// The links of a flow in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paths {
     /// Each link, and the share of the packets that crosses it.
     pub shares: Vec<(LinkId, f32)>,
-    /// Paths that the packets take.
+    /// Number of paths that the packets take.
     pub count: usize,
-    /// Seconds between the shortest and the longest of them in an idle network.
+    /// Difference of delay between the shortest and the longest path in an idle network, seconds.
     pub spread_s: f64,
-    /// Of packets that draw their path: the delays of the paths in an idle network, seconds, each with the share of the packets. Otherwise empty.
+    /// If packets draw their path: the share of the packets on each path, with its delay in an idle network, seconds. Otherwise empty.
     pub drawn: Vec<(f64, f64)>,
 }
 
@@ -51,7 +51,8 @@ impl Paths {
         Paths { shares, count: 1, spread_s: 0.0, drawn: Vec::new() }
     }
 
-    /// Several paths, each with its share of the packets. A packet has `bits`, and draws its path or takes it in turn.
+    /// Several paths, each with its share of the packets. A packet has `bits`. With `in_turn` packets take the paths in turn, otherwise they draw
+    /// one.
     fn several(found: &[(Vec<LinkId>, f64)], wires: &[Wire], bits: f64, in_turn: bool) -> Paths {
         let mut shares: Vec<(LinkId, f32)> = Vec::new();
         let mut delays: Vec<(f64, f64)> = Vec::new();
@@ -75,18 +76,18 @@ impl Paths {
     }
 }
 
-/// What TCP needs besides a path.
+/// The TCP properties that the model needs besides the paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
     /// The stack's index.
     pub stack: usize,
-    /// Its congestion control, common to the stack's flows.
+    /// Its congestion control, shared by all flows of the stack.
     pub response: Arc<Response>,
     /// The receiver's window, segments.
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
     pub min_rto_s: f64,
-    /// Duplicate ACKs that make a loss, if it counts them. It is infinite where reordering can never cause that number.
+    /// Number of duplicate ACKs that signal a loss, if the detector counts them. Infinite where reordering can never cause that number.
     pub threshold: Option<f64>,
 }
 
@@ -101,29 +102,29 @@ pub struct FlowModel {
     pub wire_bits: f64,
     /// Bits of its payload.
     pub payload_bits: f64,
-    /// Bits of an ACK for each packet, on the wire.
+    /// Bits on the wire of an ACK.
     pub ack_bits: f64,
-    /// ACKs for each packet.
+    /// ACKs per data packet.
     pub acks: f64,
-    /// Packets that one ACK releases together. Of a burst, a full queue drops the more.
+    /// Packets that one ACK releases together. A full queue drops more packets of longer bursts.
     pub burst: f64,
-    /// Whether its packets leave at even distances instead of with the ACKs.
+    /// Whether its packets are paced at even distances instead of sent when ACKs arrive.
     pub paced: bool,
-    /// Packets a second that the application writes; infinite without a limit. A flow that ends writes its data over the run.
+    /// Packets a second that the application writes; infinite without a limit. The data of a flow that ends is spread over the run.
     pub source_rate: f64,
-    /// A random source writes within this share of its mean in 90 % of runs.
+    /// In 90 % of runs, a random source writes within this share of its mean.
     pub source_noise: f64,
     /// Payload of a flow that ends.
     pub bytes: Option<u64>,
-    /// Where data goes.
+    /// Links of its data packets.
     pub data: Paths,
-    /// Where ACKs go.
+    /// Links of its ACKs.
     pub ack: Paths,
-    /// How far packets of a sprayed flow fall apart besides by their paths' delays, in transmissions.
+    /// Disorder of a sprayed flow's packets beyond the delay differences of its paths, in transmission times.
     pub disorder: f64,
     /// The RTT with empty queues, seconds.
     pub idle_rtt_s: f64,
-    /// What the wires lose of its data.
+    /// Losses of its data on the wire.
     pub loss: PathLoss,
 }
 
@@ -133,8 +134,9 @@ impl FlowModel {
         self.control.as_deref().filter(|_| self.bytes.is_none())
     }
 
-    /// The share of a link's limit that is full, in the mean, when its queue overflows; `share` of the flow's packets cross it. Queues of paths that
-    /// packets draw swing against one another: one is full when all hold half a limit together. Where all packets cross, nothing swings.
+    /// Mean share of a link's limit that is full when its queue overflows. `share` of the flow's packets cross the link. If packets draw their path,
+    /// the queues of the paths swing against one another: when one is full, all together hold half a limit. Where all packets cross the link,
+    /// nothing swings.
     pub fn fills(&self, share: f32) -> f64 {
         if self.data.drawn.is_empty() || share > ALL { 1.0 } else { TOGETHER * f64::from(share) }
     }
@@ -158,17 +160,17 @@ pub struct FlowState {
     pub growth: f64,
     /// Events a round trip, of links and at random.
     pub events: (f64, f64),
-    /// How far the flow follows its law, from 0, another limit holds it, to 1.
+    /// How far the flow follows its law, from 0 (another limit holds it) to 1.
     pub responds: f64,
-    /// What remains of its window after an event.
+    /// Ratio of its window after an event to the window before it.
     pub remaining: f64,
-    /// Its mean window over the greatest, when events come at even distances.
+    /// Ratio of its mean window to the greatest one, for events at even distances.
     pub mean_share: f64,
     /// The limit by reordering, packets a second.
     pub spray_limit: f64,
 }
 
-/// The flows of a run, sorted by their first link. So the solver finds that link in the cache.
+/// Builds the models of a run's flows, sorted by their first link, so that the solver finds this link in the cache.
 pub fn models(run: &mut Simulation, watch: &Watch) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
@@ -233,7 +235,7 @@ fn model(
         _ => f64::INFINITY,
     };
     let source_noise = match &group.application {
-        // The number of packets in a time has Poisson's distribution: its variance is its mean.
+        // The number of packets in an interval has a Poisson distribution: its variance equals its mean.
         ApplicationSpec::Poisson { .. } => NORMAL_90 / (source_rate * (spec.duration - spec.warm_up).as_secs()).sqrt(),
         _ => 0.0,
     };
@@ -249,7 +251,7 @@ fn model(
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
-    // In turn, at most what the other paths carry in the time overtakes a packet.
+    // If packets take the paths in turn, only packets that the other paths carry in this time can overtake a packet.
     let rates = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps);
     let overtake = (data.count - 1) as f64 * data.spread_s * rates.fold(f64::INFINITY, f64::min) / wire_bits;
     let control = control.map(|control: Control| Control {
@@ -291,7 +293,7 @@ fn model(
     })
 }
 
-/// The control that is the same as this one: most flows have one of few.
+/// Returns the stored control that equals this one: most flows have one of few controls.
 fn shared(known: &mut Vec<Arc<Control>>, control: Control) -> Arc<Control> {
     let same = |one: &&Arc<Control>| (one.stack, one.threshold) == (control.stack, control.threshold);
     if let Some(one) = known.iter().find(same) {
@@ -310,11 +312,11 @@ fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
     }
 }
 
-/// What of a link decides about an idle path. It is small, so that all links of a large network fit into the cache.
+/// The properties of a link in an idle network. The struct is small, so that all links of a large network fit into the cache.
 struct Wire {
     delay_s: f64,
     rate_bps: f64,
-    /// Logarithm of the share of the packets that it does not lose.
+    /// Logarithm of the share of packets that it does not lose.
     kept: f64,
 }
 

@@ -1,7 +1,8 @@
-//! A path over which a congestion control is observed: it acknowledges every window in one round trip, and loses only what it is told to.
+//! The path over which a congestion control is observed. It acknowledges every window in one round trip, and has only the losses that the caller
+//! requests.
 //!
-//! A control that comes with the scenario meets what the sender of the packet engine shows it: duplicate ACKs in recovery, the losses that an ACK
-//! reveals, and the connection. Controls of the registry need none of it.
+//! Controls that come with the scenario see the events that the packet engine's sender generates. These are duplicate ACKs in recovery, the losses
+//! that an ACK reveals, and the connection. Controls of the registry do not need them.
 
 use super::law::segments_per_ack;
 use super::provided::is_provided;
@@ -13,19 +14,19 @@ use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
 
-/// ACKs of a round trip at most, for a control that counts segments.
+/// Greatest number of ACKs of a round trip, for a control that counts segments.
 pub const FEW: u32 = 4;
 
-/// The ACKs of a round trip.
+/// The number of ACKs of a round trip.
 #[derive(Debug, Clone, Copy)]
 pub enum Acks {
-    /// As many as the receiver sends.
+    /// The number that the receiver sends.
     All,
-    /// At most this number, each of as many segments as needed.
+    /// At most this number. Each ACK acknowledges an equal part of the window.
     Few(u32),
 }
 
-/// A flow of this stack that has not sent yet, to its congestion control.
+/// The context of a flow of this stack that has not sent yet, for its congestion control.
 pub fn flow_context(stack: &StackSpec) -> FlowContext {
     FlowContext {
         initial_window: 10,
@@ -38,18 +39,18 @@ pub fn flow_context(stack: &StackSpec) -> FlowContext {
     }
 }
 
-/// A sender and a path without losses of its own.
+/// A sender, and a path that loses nothing by itself.
 pub struct IdealPath {
     control: Box<dyn Snapshot>,
     rtt: RttEstimate,
-    /// How long the next round trip takes.
+    /// Duration of the next round trip.
     pub round_trip: Duration,
     now: Time,
-    /// Segments that the window grows by, for each acknowledged.
+    /// Growth credit for each acknowledged segment.
     counted: f64,
     segments_per_ack: f64,
     acks_of_round: Acks,
-    /// ACKs until now.
+    /// ACKs received until now.
     pub acks: u64,
     /// Whether the control comes with the scenario.
     is_provided: bool,
@@ -59,7 +60,7 @@ pub struct IdealPath {
 }
 
 impl IdealPath {
-    /// The path of this RTT, after one round trip of `least_s`.
+    /// Builds a path of this RTT, after one round trip of `least_s`.
     pub fn new(stack: &StackSpec, rtt_s: f64, least_s: f64, acks_of_round: Acks) -> IdealPath {
         let segments_per_ack = segments_per_ack(&stack.ack);
         let counted = if stack.follows == Follows::Ns2 { 1.0 / segments_per_ack } else { 1.0 };
@@ -91,12 +92,12 @@ impl IdealPath {
         self.control.cwnd().max(1.0)
     }
 
-    /// Whether segments have numbers beyond those of a flow.
+    /// Whether the sequence numbers have passed half the range of a flow.
     pub fn is_worn_out(&self) -> bool {
         self.una > u64::from(u32::MAX / 2)
     }
 
-    /// A round trip, in whose ACKs all of a window arrives.
+    /// Simulates a round trip, whose ACKs acknowledge the whole window.
     pub fn round(&mut self, marked: bool, in_recovery: bool) {
         let window = self.window() as u32;
         let acks = match self.acks_of_round {
@@ -134,18 +135,18 @@ impl IdealPath {
             self.una += u64::from(window);
             self.show(window, 0);
         }
-        // The reduction after a mark ends as a recovery does.
+        // The reduction after a mark ends in the same way as a recovery.
         if in_recovery || marked {
             self.control.on_recovered();
         }
     }
 
-    /// The ACK with the details that the packet engine's sender has, after it has shown the connection. `acknowledged` counts the segments of this
-    /// round trip that have arrived.
+    /// Returns the ACK with the details that the packet engine's sender adds, after the control has seen the connection. `acknowledged` counts the
+    /// segments of this round trip that have arrived.
     fn as_the_sender_shows(&mut self, event: AckEvent, acknowledged: u32) -> AckEvent {
         if event.in_recovery {
             self.show(event.in_flight, acknowledged);
-            // It reports segments behind the one that is lost.
+            // The ACK reports segments sent after the lost one.
             let newly_lost = u32::from(event.round_start);
             return AckEvent { cumulative: 0, advanced: false, duplicate: true, newly_lost, ..event };
         }
@@ -179,7 +180,7 @@ impl IdealPath {
         });
     }
 
-    /// An event; the window before and after.
+    /// Signals a congestion event; returns the window before and after it.
     pub fn congestion(&mut self, marked: bool) -> (f64, f64) {
         let before = self.cwnd();
         let kind = if marked { CongestionKind::EcnEcho } else { CongestionKind::Loss };

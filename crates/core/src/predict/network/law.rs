@@ -1,4 +1,4 @@
-//! How a congestion control balances growth and reductions: its mean window by the congestion events that it has a round trip.
+//! The law of a congestion control: the mean window at which growth and reductions balance, as a function of its congestion events per round trip.
 
 use super::observed::Observed;
 use crate::spec::{Follows, StackSpec};
@@ -6,40 +6,43 @@ use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::{CongestionSpec, cubic};
 
-/// [`Law::at_random`] of additive increase and multiplicative decrease: this, and [`BY_DECREASE`] of what an event takes of the window. Without recoveries it
-/// would be 1, and 1/3 of that (Reno: 1.167, Ott, Kemperman, Mathis 1996). These values and the next three are fitted to the packet engine.
+/// [`Law::at_random`] for additive increase and multiplicative decrease is this plus [`BY_DECREASE`] times the share of the window that an event takes.
+/// Without recoveries, it would be 1 plus 1/3 of that share (Reno: 1.167, Ott, Kemperman, Mathis 1996). This and the next four values are fitted to the
+/// packet engine.
 const AT_RANDOM: f64 = 1.08;
 /// See [`AT_RANDOM`].
 const BY_DECREASE: f64 = 1.0 / 3.0;
-/// [`Law::at_random`] of CUBIC's friendly region. Beyond the window of the last event it grows by a whole segment (RFC 9438 section 4.3), except in Linux.
+/// [`Law::at_random`] for CUBIC's friendly region. Above the window of the last event, the window grows by a whole segment (RFC 9438 section 4.3), except
+/// in Linux.
 const CUBIC_AT_RANDOM: f64 = 1.0;
 /// See [`CUBIC_AT_RANDOM`].
 const LINUX_CUBIC_AT_RANDOM: f64 = 1.35;
-/// What recoveries add to it, by the events a round trip and by what each takes of the window. The window does not grow in them.
+/// Increase of that factor by recoveries, in which the window does not grow. It is multiplied by the events per round trip and by the share that an event
+/// takes.
 const RECOVERY: f64 = 2.4;
-/// CUBIC's mean window with losses at random, over that with as many at even distances: its curve grows with the third power of a distance.
+/// CUBIC's mean window with random losses, divided by its mean window with losses at even distances. Its curve grows with the third power of the distance.
 const RANDOM_CUBIC: f64 = 2.3;
 
-/// Fewer events a round trip are none.
+/// Fewer events per round trip count as none.
 const LEAST_EVENTS: f64 = 1e-12;
 
-/// How a congestion control determines its rate.
+/// What determines the rate of a congestion control.
 #[derive(Debug, PartialEq)]
 pub enum Response {
-    /// By the events that reduce its window.
+    /// The events that reduce its window, with a formula.
     Losses(Law),
-    /// By events too, without a formula.
+    /// The events that reduce its window, observed because there is no formula.
     Observed(Box<Observed>),
-    /// The same, where queues mark: its answer to marks, and that to losses.
+    /// The same, where queues mark: its response to marks, and its response to losses.
     Marked(Box<[Observed; 2]>),
-    /// By its segments that wait in queues, this number (Vegas); by events where queues are too short for them.
+    /// The number of its segments that wait in queues (Vegas), and the law for events where queues are too short for them.
     Waiting(f64, Law),
-    /// By the bandwidth that it measures.
+    /// The bandwidth that it measures.
     Bbr,
 }
 
 impl Response {
-    /// The response of a stack; `None` if the model has none. `marked` tells whether queues mark its packets instead of dropping them.
+    /// The response of a stack; `None` if the model has none. With `marked`, queues mark its packets instead of dropping them.
     pub fn of(stack: &StackSpec, marked: bool) -> Option<Response> {
         if let Some(law) = Law::of(stack) {
             return Some(Response::Losses(law));
@@ -68,8 +71,8 @@ impl Response {
         }
     }
 
-    /// The balance at so many events of links and at random, both a round trip of `rtt_s`, of which `idle_s` is no queue. `None` for BBR, which takes
-    /// no notice of events.
+    /// Balance for two event rates: events of links and random losses, both per round trip of `rtt_s`. `idle_s` is the RTT without queues. `even`
+    /// describes the distances between events, as in [`Law::window`]. `None` for BBR, which ignores events.
     pub fn balance(&self, (of_links, at_random): (f64, f64), rtt_s: f64, idle_s: f64, even: f64) -> Option<Balance> {
         let events = (of_links + at_random).max(LEAST_EVENTS);
         match self {
@@ -82,7 +85,7 @@ impl Response {
                     return Some(marked);
                 }
                 let lost = losses.balance(at_random, rtt_s, idle_s, 0.0);
-                // Each takes its part of what the window grows in a round trip.
+                // The window's growth in a round trip balances the reductions by marks plus those by losses.
                 let window = 1.0 / (1.0 / marked.window + 1.0 / lost.window);
                 let share = at_random / events;
                 let mean = |of_marks: f64, of_losses: f64| (1.0 - share) * of_marks + share * of_losses;
@@ -102,9 +105,9 @@ impl Response {
 pub struct Balance {
     /// The mean window, segments.
     pub window: f64,
-    /// What remains of the window after an event.
+    /// Ratio of the window after an event to the window before it.
     pub remaining: f64,
-    /// The mean window over the greatest, when events come at even distances.
+    /// Ratio of the mean window to the greatest one, for events at even distances.
     pub mean_share: f64,
 }
 
@@ -113,11 +116,11 @@ pub struct Balance {
 pub struct Law {
     /// Segments by which the window grows a round trip.
     pub increase: f64,
-    /// What remains of the window after an event.
+    /// Ratio of the window after an event to the window before it.
     pub remaining: f64,
     /// C of CUBIC's curve (RFC 9438 equation 1), if it has one.
     pub cubic: Option<f64>,
-    /// The greatest window over the mean one that balances it, of few losses at random.
+    /// Ratio of the greatest window to the mean window that balances it, for few random losses.
     pub at_random: f64,
 }
 
@@ -135,7 +138,7 @@ impl Law {
             CongestionSpec::Reno(parameters) | CongestionSpec::NewReno(parameters) => {
                 Law::aimd(parameters.alpha, parameters.beta)
             }
-            // Beyond the ramp-up region, and coarse up to the window of the last loss (Table I).
+            // The law of its region above the ramp-up, with the coarse growth up to the window of the last loss (Table I).
             CongestionSpec::Kikolo(parameters) => Law::aimd(1.0, parameters.beta_2),
             CongestionSpec::Cubic(parameters) => {
                 let friendly = if parameters.reno_friendly { cubic::alpha_cubic(parameters.beta) } else { 0.0 };
@@ -156,10 +159,10 @@ impl Law {
         Some(Law { increase: law.increase / segments, ..law })
     }
 
-    /// The mean window at `events` a round trip of `rtt_s`. `even` tells the distances of events: 1, all the same, to 0, at random.
+    /// Mean window at `events` per round trip of `rtt_s`. `even` describes the distances between events, from 1 for equal distances to 0 for random ones.
     ///
-    /// AIMD: growth of `increase` balances `(1 - remaining) events window`. CUBIC: the mean of its curve from one event to the next (RFC 9438
-    /// equation 5), if that is more; long distances at random make it more still.
+    /// AIMD: growth by `increase` balances `(1 - remaining) events window`. CUBIC: the mean of its curve between two events (RFC 9438 equation 5) if it is
+    /// greater. Random distances increase that mean, because some are long.
     pub fn window(&self, events: f64, rtt_s: f64, even: f64) -> f64 {
         let lost = 1.0 - self.remaining;
         let evenness = even * self.evenness() + (1.0 - even) * (self.at_random + RECOVERY * lost * events);
@@ -180,13 +183,13 @@ impl Law {
         if self.cubic.is_some() { (3.0 + self.remaining) / 4.0 } else { (1.0 + self.remaining) / 2.0 }
     }
 
-    /// What a sawtooth's greatest window is over its mean.
+    /// Ratio of a sawtooth's greatest window to its mean.
     fn evenness(&self) -> f64 {
         2.0 / (1.0 + self.remaining)
     }
 }
 
-/// Segments that an ACK acknowledges, in the long run.
+/// Mean number of segments that an ACK acknowledges.
 pub fn segments_per_ack(ack: &AckSpec) -> f64 {
     match ack {
         AckSpec::Immediate(_) => 1.0,

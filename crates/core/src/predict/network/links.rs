@@ -1,4 +1,4 @@
-//! What a link is to the model: its flows, its congestion events, and what the sawtooth of its queue leaves of capacity and delay.
+//! The model of a link: its flows, its congestion events, and the effect of its queue's sawtooth on capacity and delay.
 
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
@@ -11,30 +11,30 @@ use super::sawtooth::Sawtooth;
 use super::totals::Totals;
 use crate::spec::{QueueLimit, RunSpec};
 
-/// Events a second at which a link counts as half full.
+/// Rate of events, per second, at which a link counts as half full.
 const RARE: f64 = 2e-3;
-/// Events a second of a link that BBR fills alone: it counts as full.
+/// Rate of events, per second, of a link that only BBR flows fill: such a link counts as full.
 const OFTEN: f64 = 100.0 * RARE;
-/// The excess from which such a link has events.
+/// Ratio of load to usable capacity above which such a link has events.
 const NEARLY_FULL: f64 = 0.9;
 
-/// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
+/// Round trips in which flows still grow while the queue overflows, until the senders have detected a drop and halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
 
-/// The part of its limit that a queue holds at most, in the mean, where as much data goes both ways. ACKs wait in the queue of one direction while that of
-/// the other is empty, and the two swing (Zhang, Shenker and Clark 1991).
+/// Greatest mean queue, as a share of its limit, where equally much data flows in both directions. ACKs wait in the queue of one direction while the other
+/// queue is empty, and the two queues swing (Zhang, Shenker and Clark 1991).
 const SWINGING: f64 = 0.55;
 
-/// The most events a second of a link: a link of 10 Gbit/s sends fewer packets.
+/// Greatest rate of events of a link, per second: a link of 10 Gbit/s sends fewer packets than this.
 const MOST_EVENTS: f64 = 1e6;
-/// The least events a second of a link that has a price.
+/// Least rate of events of a link that has a price, per second.
 pub const LEAST_EVENTS: f64 = 1e-9;
-/// Events a second with which a full queue begins.
+/// Rate of events when a queue becomes full, per second.
 const FIRST_EVENTS: f64 = 1e-3 * RARE;
-/// The least wait that a price can grow from, in transmissions of a packet.
+/// Least wait from which a price can grow, in transmission times of a packet.
 const LEAST_WAIT: f64 = 1e-5;
 
-/// The power of BBR's excess by which the rate of its flows follows it.
+/// Exponent by which the rate of BBR flows follows the ratio of their share to their load.
 const BBR_STEP: f64 = 0.3;
 
 /// A link in the model, with its state.
@@ -42,46 +42,46 @@ const BBR_STEP: f64 = 0.3;
 pub struct LinkModel {
     /// Capacity, bit/s.
     pub rate_bps: f64,
-    /// The queue at which it overflows, packets; infinite where its limit counts bytes.
+    /// Queue length at which the queue overflows, packets; infinite if the limit counts bytes.
     pub limit: f64,
-    /// The queue at which it overflows, seconds of transmission of the packets that cross the link.
+    /// Queue length at which the queue overflows, seconds of transmission. It depends on the sizes of the packets that cross the link.
     pub buffer_s: f64,
     /// Seconds of transmission of a full packet.
     pub packet_s: f64,
-    /// When its queue drops or marks.
+    /// Rule by which its queue drops or marks.
     pub discipline: Discipline,
     /// Ratio of packets lost on the wire.
     pub loss: f64,
-    /// Whether its queue can grow: the links before it are together faster.
+    /// Whether its queue can grow, because the links before it are together faster.
     pub can_queue: bool,
-    /// Whether all flows that react keep segments waiting: then the wait is its price, until the queue is full.
+    /// Whether every flow that reacts does so by the number of its waiting segments. Then the wait is the price, until the queue is full.
     pub by_waiting: bool,
     /// Whether any packets or ACKs cross it.
     pub is_used: bool,
-    /// Whether flows react whose data crosses it. ACKs and datagrams do not.
+    /// Whether any flow whose data crosses it reacts. ACKs and datagrams do not react.
     pub answers: bool,
     /// Whether BBR flows cross it.
     pub has_bbr: bool,
-    /// Whether no other flows that react do. BBR takes no notice of events, which then are no price.
+    /// Whether BBR flows are the only ones that react. BBR ignores events, so events are then no price.
     pub only_bbr: bool,
-    /// Congestion events a second: its price.
+    /// Price: congestion events per second.
     pub events: f64,
     /// Packets dropped in an event.
     pub drops: f64,
-    /// What each BBR flow may send, bit/s.
+    /// Rate that each BBR flow may send at, bit/s.
     pub bbr_bps: f64,
     /// Mean wait, seconds.
     pub queue_s: f64,
-    /// The share of the capacity that the sawtooth can use.
+    /// Share of the capacity that flows can use under the sawtooth.
     pub usable: f64,
-    /// Bits offered a second.
+    /// Offered load, bit/s.
     pub load_bps: f64,
 }
 
-/// The links of a run.
+/// Builds the models of all links of a run.
 ///
 /// # Errors
-/// Names a link whose queue discipline the model does not know.
+/// Names a link whose queue discipline the model cannot predict.
 pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<LinkModel>, PredictError> {
     let mut users = vec![Users::default(); spec.links.len()];
     for flow in flows {
@@ -125,28 +125,28 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
         .collect()
 }
 
-/// Who crosses a link.
+/// The flows that cross a link.
 #[derive(Debug, Clone, Copy, Default)]
 struct Users {
     is_used: bool,
     has_bbr: bool,
-    /// Whether flows keep segments waiting.
+    /// Whether some flows react by the number of their waiting segments.
     wait: bool,
-    /// Whether flows react otherwise.
+    /// Whether some flows react in another way.
     react: bool,
-    /// Whether flows react that are not BBR.
+    /// Whether some flows that react are not BBR.
     others: bool,
-    /// Of a data packet.
+    /// Bits of the largest data packet.
     largest_bits: f64,
     flows: u32,
-    /// The sum of what the flows fill of the queue (see [`FlowModel::fills`]).
+    /// Sum of the flows' shares of a full queue (see [`FlowModel::fills`]).
     fill: f64,
-    /// The sum of the packets that they send together.
+    /// Sum of the flows' burst lengths, packets.
     bursts: f64,
 }
 
 impl Users {
-    /// Adds the data of a flow, of which this share crosses the link.
+    /// Adds a flow; this share of its data packets crosses the link.
     fn add(&mut self, flow: &FlowModel, share: f32) {
         self.is_used = true;
         self.has_bbr |= flow.is_bbr();
@@ -162,7 +162,7 @@ impl Users {
         }
     }
 
-    /// How many packets wait, in the mean, when a queue of this limit overflows. The rest of a burst comes on top of them.
+    /// Mean number of waiting packets when a queue of this limit overflows. The other packets of a burst come on top.
     fn room(&self, limit: f64) -> f64 {
         if self.flows == 0 {
             return limit;
@@ -173,14 +173,14 @@ impl Users {
 }
 
 impl LinkModel {
-    /// Follows the flows: their load, and the queue's sawtooth. `damping` is the weight of the new queue.
+    /// Updates load and queue from the traffic of the flows. `damping` is the weight of the new queue.
     pub fn follow(&mut self, totals: &Totals, damping: f64) {
         self.load_bps = totals.load_bps;
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
         if self.limit.is_finite() {
-            // An ACK takes the place of a full packet.
+            // An ACK occupies as much of the limit as a full packet.
             self.buffer_s += damping * (self.limit * self.load_bps / totals.packets / self.rate_bps - self.buffer_s);
         }
         let idle_s = ((totals.rtt_load - totals.data_bps * self.queue_s) / self.load_bps).max(1e-6);
@@ -210,18 +210,18 @@ impl LinkModel {
             self.usable = 1.0;
             return;
         }
-        // A link that is not full has neither events nor a queue; the step between the two is smooth.
+        // A link that is not full has no events and no queue. The transition between the two states is smooth.
         let full = self.full();
         self.usable += damping * (usable - self.usable);
         self.queue_s += damping * (full * queue_s - self.queue_s);
     }
 
-    /// Changes what each BBR flow may send.
+    /// Changes the rate that each BBR flow may send at.
     fn follow_bbr(&mut self, bbr: &BbrShare, idle_s: f64) {
         let carried_bps = self.usable * self.rate_bps;
-        // Datagrams and ACKs do not answer. The flows that do share what is left.
+        // Datagrams and ACKs do not react. The flows that react share the remaining rate.
         let shared_bps = carried_bps - (self.load_bps - bbr.load_bps - bbr.others_bps);
-        // Where the others do not fill theirs, it is BBR's.
+        // If the other flows do not use their share, BBR takes it.
         let rest_bps = shared_bps - bbr.others_bps;
         let full = self.full();
         let theirs_bps = full * bbr.share(idle_s, self.buffer_s) * shared_bps + (1.0 - full) * rest_bps;
@@ -229,12 +229,12 @@ impl LinkModel {
         self.bbr_bps = (self.bbr_bps * step).clamp(1.0, self.rate_bps);
     }
 
-    /// How many packets an event drops or marks, and how long the queue is then, seconds, in the mean over a round trip.
+    /// Packets that an event drops or marks, and the queue length at that time, seconds. Both are means over a round trip.
     fn at_event(&self, totals: &Totals, idle_s: f64) -> (f64, f64) {
         match self.discipline {
             Discipline::DropTail => (OVERFLOW_ROUND_TRIPS * totals.growth, self.buffer_s),
             Discipline::Delay { target_s, interval_s } => {
-                // The growth of an interval lengthens the queue.
+                // The queue grows further during the interval.
                 let growth_s = totals.growth_a_second * self.packet_s;
                 (1.0, (target_s + growth_s * (interval_s + idle_s)).min(self.buffer_s))
             }
@@ -251,7 +251,7 @@ impl LinkModel {
         }
     }
 
-    /// Changes the price by this power of the load over what the link can carry.
+    /// Multiplies the price by e^`power`. A link that only BBR uses gets a price by its excess load instead.
     pub fn charge(&mut self, power: f64) {
         if self.only_bbr {
             let full = (self.excess() - NEARLY_FULL) / (1.0 - NEARLY_FULL);
@@ -266,7 +266,7 @@ impl LinkModel {
         }
     }
 
-    /// The same where all flows keep segments waiting. Events are a price on top of a full queue: they come last and go first.
+    /// Changes the price of a link whose flows react by waiting segments. Only a full queue gets events: the wait rises first, and events fall first.
     fn charge_waiting(&mut self, factor: f64) {
         let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
         if factor >= 1.0 && queue_s >= self.buffer_s {
@@ -279,23 +279,23 @@ impl LinkModel {
         }
     }
 
-    /// Takes its price away: it has capacity to spare.
+    /// Removes the price of a link that has spare capacity.
     pub fn clear(&mut self) {
         (self.events, self.queue_s, self.usable, self.drops) = (LEAST_EVENTS, 0.0, 1.0, 1.0);
     }
 
-    /// From 0, the link has capacity to spare, to 1.
+    /// How full the link is, from 0 (spare capacity) to 1.
     pub fn full(&self) -> f64 {
         let full = self.events / (self.events + RARE);
         if self.by_waiting { full.max(self.queue_s / (self.queue_s + self.packet_s)) } else { full }
     }
 
-    /// The load over what the link can carry.
+    /// Ratio of the load to the rate that the link can carry.
     pub fn excess(&self) -> f64 {
         self.load_bps / (self.usable * self.rate_bps)
     }
 
-    /// Packets dropped a second, if this number arrives. Where nothing answers, the link drops all that it cannot carry.
+    /// Packets that the link drops a second if `packets` arrive. If no flow reacts, the link drops the whole excess.
     pub fn dropped(&self, packets: f64) -> f64 {
         if self.answers {
             self.events * self.drops
@@ -304,15 +304,16 @@ impl LinkModel {
         }
     }
 
-    /// How far from its balance the link is that an iteration ago was `before`. Smaller `heat` made its queue follow in smaller steps: they count for more.
+    /// Distance of the link from its balance. `before` is its state one iteration earlier. A smaller `heat` has made the queue's steps smaller, so the
+    /// function divides them by it.
     pub fn imbalance(&self, before: &LinkModel, heat: f64) -> f64 {
         let excess = self.excess().max(1e-6).ln();
-        // A link with capacity to spare loses its price. One of BBR alone has none, and its flows are limited elsewhere.
+        // A link with spare capacity loses its price. A link that only BBR uses has no price, and other links limit its flows.
         let spare = if self.only_bbr && self.bbr_bps >= self.rate_bps { 0.0 } else { -excess * self.full() };
-        // Where nothing answers, the excess is dropped.
+        // If no flow reacts, the link drops the excess.
         let excess = if !self.answers && self.events >= MOST_EVENTS { 0.0 } else { excess.max(spare) };
         let follows = (self.usable - before.usable).abs().max((self.queue_s - before.queue_s).abs() / 0.1) / heat;
-        // Where events are rare, BBR follows its share in small steps.
+        // If events are rare, BBR follows its share in small steps.
         let share = (self.bbr_bps / before.bbr_bps).ln().abs() / (5.0 * BBR_STEP * self.full());
         excess.max(follows).max(if self.only_bbr { 0.0 } else { share })
     }

@@ -1,15 +1,15 @@
-//! Losses at random: how likely the wires of a path lose a packet of a window. Several losses in one round trip are one event.
+//! Random losses: the probability that a path loses a packet of a window. Several losses in one round trip are one event.
 
 use super::flows::{FlowModel, Paths};
 use crate::packet::LossSpec;
 use crate::spec::{LinkSpec, RunSpec};
 
-/// What the wires of a path lose of a flow's packets.
+/// The losses of a flow's packets on a path.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PathLoss {
     /// Ratio of the packets that are lost.
     pub ratio: f64,
-    /// What of it hits each packet independently.
+    /// Part of the ratio that hits each packet independently.
     independent: f64,
     bursts: Vec<Bursts>,
     /// Whether every n-th packet of the flow is lost, and no other.
@@ -17,7 +17,7 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    /// Of a path whose packets are lost independently.
+    /// Builds the losses of a path that loses packets independently.
     pub fn independent(ratio: f64) -> PathLoss {
         PathLoss { ratio, independent: ratio, ..PathLoss::default() }
     }
@@ -31,34 +31,34 @@ impl PathLoss {
         -libm::expm1(kept - self.independent * window)
     }
 
-    /// The mean length of a burst less one, in packets, lost or not. All may be of one flow, since flows send in clumps.
+    /// Mean length of a burst minus one, in packets of the link, lost or not. All may belong to one flow, because flows send in bursts.
     pub fn burst(&self) -> f64 {
         self.bursts.iter().map(|bursts| bursts.packets - 1.0).fold(0.0, f64::max)
     }
 }
 
-/// A channel of two states (Gilbert 1960, Elliott 1963), as the packets of one flow meet it.
+/// A channel of two states (Gilbert 1960, Elliott 1963), as seen by the packets of one flow.
 #[derive(Debug, Clone, PartialEq)]
 struct Bursts {
-    /// Packets of the link that meet the bad state before it ends, in the mean.
+    /// Mean number of the link's packets in one bad state.
     packets: f64,
     /// Probability that the bad state ends between two packets of the flow.
     ends: f64,
-    /// That it begins.
+    /// Probability that the bad state begins between two packets of the flow.
     begins: f64,
     /// Loss ratios in the good state and in the bad one.
     loss: [f64; 2],
 }
 
 impl Bursts {
-    /// Of a link, if it has such losses and a flow sends this share of its packets.
+    /// Builds the bursts of a link; `None` if its losses come in no bursts. `share` is the flow's share of its packets.
     fn of(link: &LinkSpec, share: f64) -> Option<Bursts> {
         let Some(LossSpec::GilbertElliott(channel)) = link.loss.as_ref().filter(|_| in_bursts(link)) else {
             return None;
         };
         let (leaves, returns) = (channel.good_to_bad.0, channel.bad_to_good.0);
         let bad = leaves / (leaves + returns);
-        // The channel has forgotten this much of its state when the flow's next packet comes.
+        // Share of the channel's memory that is lost between two packets of the flow.
         let forgotten = 1.0 - (1.0 - leaves - returns).max(0.0).powf(1.0 / share);
         Some(Bursts {
             packets: 1.0 / returns,
@@ -68,9 +68,10 @@ impl Bursts {
         })
     }
 
-    /// The probability that none of these packets is lost. The packet before them met the good state: a burst that has begun belongs to an earlier event.
+    /// Probability that none of these packets is lost. The packet before them was sent in the good state, because an earlier burst belongs to an earlier
+    /// event.
     fn keep(&self, packets: f64) -> f64 {
-        // Kept in a state and on to the next one: the power of a matrix with two eigenvalues.
+        // Each packet survives in its state and moves to the next state: the power of a 2x2 matrix with two eigenvalues.
         let [good, bad] = self.loss.map(|loss| 1.0 - loss);
         let (stays_good, turns_bad) = (good * (1.0 - self.begins), good * self.begins);
         let (turns_good, stays_bad) = (bad * self.ends, bad * (1.0 - self.ends));
@@ -78,7 +79,7 @@ impl Bursts {
             (f64::midpoint(stays_good, stays_bad), stays_good * stays_bad - turns_bad * turns_good);
         let root = (half * half - determinant).max(0.0).sqrt();
         let (greater, less) = (half + root, (half - root).max(0.0));
-        // Of none and of one packet: the weights of the two eigenvalues.
+        // The survival of no packet and of one packet determines the weights of the two eigenvalues.
         let one = (1.0 - self.begins) * good + self.begins * bad;
         let weight = if greater > less { (one - less) / (greater - less) } else { 1.0 };
         (weight * greater.powf(packets) + (1.0 - weight) * less.powf(packets)).clamp(f64::MIN_POSITIVE, 1.0)
@@ -90,13 +91,13 @@ pub fn of_link(link: &LinkSpec) -> f64 {
     link.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
 }
 
-/// Whether it loses packets in bursts: its channel leaves the good state, and the bad one loses otherwise.
+/// Whether the link loses packets in bursts: its channel leaves the good state, and the two states differ in their loss.
 pub fn in_bursts(link: &LinkSpec) -> bool {
     let Some(LossSpec::GilbertElliott(channel)) = &link.loss else { return false };
     channel.good_to_bad.0 > 0.0 && channel.loss_good.0 != channel.loss_bad.0
 }
 
-/// Of each flow, how its losses follow one another. The flows that cross a link share its bursts and its period.
+/// Determines for each flow whether its losses are independent, in bursts or periodic. The flows on a link share its bursts and its period.
 pub fn divide(spec: &RunSpec, flows: &mut [FlowModel]) {
     let is_independent = |link: &LinkSpec| matches!(link.loss, None | Some(LossSpec::Bernoulli(_)));
     if spec.links.iter().all(is_independent) {

@@ -1,19 +1,19 @@
-//! The predict engine: what every flow of a run sends in the long run, and how busy its links are.
+//! The predict engine: predicts the long-run rate of every flow of a run, and the load of its links.
 //!
-//! Each link has a rate of congestion events, and each flow a window that balances its growth between events with its reductions. The
-//! [`solver`] changes the rates until no link carries more than its capacity.
-//! - [`law`], [`observed`]: the mean window of a congestion control by the number of its events a round trip, from a formula or from itself.
-//! - [`ideal_path`]: where a control is observed.
-//! - [`flows`], [`feeds`], [`links`]: what the run's flows and links are to the model, where packets come from, and the links' equations.
-//! - [`batch`]: flows that one thread takes at a time, and what they send over each link.
-//! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
-//! - [`completion`]: how long flows take that end.
-//! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
-//! - [`refusal`]: what the model does not know.
-//! - [`watch`]: how far a prediction is, and whether it is still wanted.
-//! - [`provided`], [`trial`]: what of a control in Python or eBPF cannot be observed, and its errors.
+//! Each link has a rate of congestion events. Each flow has a window at which growth between events balances the reductions. The [`solver`] changes
+//! the event rates until no link carries more than its capacity.
+//! - [`law`], [`observed`]: mean window of a congestion control as a function of its events per round trip, from a formula or by observation.
+//! - [`ideal_path`]: the path over which a congestion control is observed.
+//! - [`flows`], [`feeds`], [`links`]: the models of flows and links, the origin of each link's packets, and the links' equations.
+//! - [`batch`]: flows that one thread computes together, and the traffic that they send over each link.
+//! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, the mean use and queue under a sawtooth of windows, and BBR's share.
+//! - [`completion`]: completion times of flows that end.
+//! - [`class`]: what limits a flow, and the measured error of the model for each such class.
+//! - [`refusal`]: inputs that the model cannot predict.
+//! - [`watch`]: progress and cancellation of a prediction.
+//! - [`provided`], [`trial`]: controls in Python or eBPF: behaviour that an ideal path cannot show, and their errors.
 //!
-//! May use: the compiled run, and what the packet engine plans for it: flows and routes. It starts no run but those of [`completion`].
+//! May use: the compiled run, and the flows and routes that the packet engine plans for it. Only [`completion`] simulates.
 
 mod batch;
 mod bbr_share;
@@ -60,24 +60,24 @@ use solver::{Solution, Start};
 use std::ops::Range;
 use watch::MODELLED;
 
-/// What is predicted of a flow.
+/// The prediction for a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowPrediction {
     /// Payload delivered, bit/s.
     pub goodput_bps: f64,
-    /// The interval that has held 90 % of the goodputs of single runs of the packet engine.
+    /// Interval that held 90 % of the goodputs in single runs of the packet engine.
     pub interval_bps: (f64, f64),
-    /// What limits it.
+    /// The limit of its rate.
     pub limited_by: &'static str,
     /// Mean RTT, seconds.
     pub rtt_s: f64,
     /// Mean congestion window, segments; NaN for UDP and flows that end.
     pub window: f64,
-    /// How long it takes, if it ends.
+    /// Completion time, if the flow ends.
     pub completion: Option<Completion>,
 }
 
-/// What is predicted of a directed link.
+/// The prediction for a directed link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkPrediction {
     /// Bits on the wire a second.
@@ -109,11 +109,11 @@ pub struct Prediction {
     pub unique: bool,
 }
 
-/// Predicts a run on at most this number of threads. Their number does not change the results. Gives the run as well, which has not begun, but knows
-/// what its flows are to do. `watch` follows the work from another thread.
+/// Predicts a run on at most `threads` threads. The number of threads does not change the results. Also returns the planned simulation, which has not
+/// started. Another thread can follow and stop the work through `watch`.
 ///
 /// # Errors
-/// As for the packet engine, and names what the model does not know; or it was stopped.
+/// The errors of the packet engine; a part of the run that the model cannot predict; or the caller stopped the prediction.
 pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Prediction, Simulation), PredictError> {
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
@@ -168,11 +168,11 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
     })
 }
 
-/// A run with more flows is solved once if its prices are of one kind.
+/// A run with more flows than this is solved once if its prices are of one kind.
 const ONCE: usize = 2048;
 
-/// The solution, and whether a second start has led to the same rates. With one kind of price there is one solution (Low 2003). With two there may be
-/// more (Tang, Wang, Low and Chiang 2007).
+/// Returns the solution, and whether a second start has led to the same rates. With one kind of price there is one solution (Low 2003). With two
+/// kinds there may be several (Tang, Wang, Low and Chiang 2007).
 fn solve(
     flows: &[FlowModel],
     (links, feeds): (Vec<LinkModel>, &Feeds),
@@ -216,10 +216,11 @@ fn short_prediction(
     }
 }
 
-/// A run's goodput is at most this much of what a path carries: it counts what waited in queues when the measurement began.
+/// Greatest ratio of a run's goodput to the rate of its path. It exceeds 1 because packets that wait in queues when the measurement begins are
+/// counted.
 const QUEUED: f64 = 1.005;
 
-/// The greatest goodput that the links of its paths allow a flow.
+/// Greatest goodput that the links of a flow's paths allow, bit/s.
 fn path_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
     let of_link = |crossing: &Crossing| {
         solution.links[crossing.link as usize].rate_bps / flow.wire_bits / f64::from(crossing.share)
@@ -229,7 +230,7 @@ fn path_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
 
 fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, path_bps: f64) -> FlowPrediction {
     let most_bps = path_bps.min(flow.payload_bits * flow.source_rate * (1.0 + flow.source_noise));
-    // Where the equations are not solved, a link may have more load than it carries.
+    // If the equations are not solved, a link may have more load than it can carry.
     let goodput_bps = (state.rate * flow.payload_bits * (1.0 - flow.loss.ratio)).min(most_bps);
     let Interval { low, high } = class.interval();
     let noise = if class == Class::Limit { flow.source_noise } else { 0.0 };

@@ -1,7 +1,7 @@
-//! The law of a congestion control without a formula: the control itself runs over an ideal path, and its mean window is observed.
+//! The law of a congestion control without a formula: the control runs over an ideal path, and its mean window is observed.
 //!
-//! The path acknowledges every window in one round trip. Events reduce the window at even distances, or at random packets. The queue grows from
-//! nothing to twice its mean between even events, and is of any such length between random ones.
+//! The path acknowledges every window in one round trip. Events reduce the window at even distances or at random packets. Between even events, the queue
+//! grows from zero to twice its mean. Between random events, its length is uniform in this range.
 
 use super::ideal_path::{Acks, FEW, IdealPath};
 use super::law::Balance;
@@ -11,61 +11,63 @@ use crate::spec::StackSpec;
 use crate::units::Duration;
 use std::sync::OnceLock;
 
-/// Events a round trip at which the window is observed; between them, its logarithm is linear in that of the events.
+/// Events per round trip at which the window is observed. Between them, the logarithm of the window is interpolated linearly in the logarithm of the
+/// events.
 pub(super) const EVENTS: [f64; 10] = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 6e-2, 0.1, 0.2, 0.4, 0.8];
-/// RTTs at which it is observed, seconds: powers of two from this one on.
+/// Least RTT of the observations, seconds. The others are its products with powers of two.
 const LEAST_RTT_S: f64 = 1.0 / 1024.0;
 const RTTS: usize = 11;
-/// The least RTT over the mean one: how much of a round trip is no queue.
+/// Ratios of the idle RTT to the mean RTT, at which the window is observed.
 const QUEUES: [f64; 5] = [1.0, 0.75, 0.5, 0.3, 0.15];
-/// The window has forgotten its start when events have reduced it by this power of e in all.
+/// The observation begins when events have reduced the window by this power of e in all. The window then no longer depends on its start.
 const FORGOTTEN: f64 = 4.0;
-/// Events observed after that, at even distances and at random.
+/// Number of events observed after that, at even distances. [`RANDOM`] is the number of random events.
 const EVEN: u32 = 10;
 /// See [`EVEN`].
 const RANDOM: u32 = 60;
-/// An event that reduces less counts as this much.
+/// Least reduction, in logarithms, that an event counts as.
 pub(super) const LEAST_REDUCTION: f64 = 0.02;
-/// No window grows beyond it, segments.
+/// Greatest window of an observation, segments.
 pub(super) const GREATEST: f64 = 1e6;
 
-/// The last but one of [`EVENTS`].
+/// Index of the last but one of [`EVENTS`].
 const LAST_PAIR: usize = EVENTS.len() - 2;
 
 type Column = [Balance; EVENTS.len()];
 
-/// ACKs of a round trip, instead of [`FEW`], of a control that comes with the scenario: its calls are expensive.
+/// ACKs of a round trip for a control that comes with the scenario, instead of [`FEW`], because its calls are expensive.
 const FEWER: u32 = 2;
-/// The same where events are rarer than [`RARE`], and windows large.
+/// The same where events are rarer than [`RARE`] and windows are large.
 const FEWEST: u32 = 1;
 /// Events a round trip.
 const RARE: f64 = 0.02;
-/// Where a control that comes with the scenario takes too many ACKs, the line goes through two points so far apart. Its few observations waver.
+/// Distance of the two points for extrapolation, if a control that comes with the scenario takes too many ACKs. Its few observations are noisy, so
+/// neighbours would be too close.
 const APART: usize = 2;
 
 /// A congestion control that can be observed.
 #[derive(Debug)]
 pub struct Observed {
     pub(super) stack: StackSpec,
-    /// Whether queues mark instead of dropping.
+    /// Whether queues mark packets instead of dropping them.
     marked: bool,
     /// Whether it counts ACKs instead of the segments that they acknowledge.
     pub(super) counts_acks: OnceLock<bool>,
-    /// By RTT, queue, and whether events come at random.
+    /// One per RTT, queue, and regular or random events.
     columns: Vec<OnceLock<Column>>,
 }
 
-/// A path, and when its events come.
+/// A path, and the rate of its events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
     /// Events a round trip.
     pub(super) events: f64,
     pub(super) rtt_s: f64,
-    /// The RTT without queue.
+    /// The RTT without queues.
     pub(super) least_s: f64,
-    /// Whether events come at random instead of at even distances.
+    /// Whether events are random instead of at even distances.
     pub(super) random: bool,
-    /// Whether as many ACKs arrive as the receiver sends, instead of [`FEW`].
+    /// Whether the path sends as many ACKs as the receiver, instead of [`FEW`].
     pub(super) all_acks: bool,
 }
 
@@ -76,13 +78,13 @@ impl PartialEq for Observed {
 }
 
 impl Observed {
-    /// The control of a stack. `marked` tells whether its events are congestion marks.
+    /// The control of a stack. With `marked`, its events are congestion marks.
     pub fn new(stack: &StackSpec, marked: bool) -> Observed {
         let columns = (0..RTTS * QUEUES.len() * 2).map(|_| OnceLock::new()).collect();
         Observed { stack: stack.clone(), marked, counts_acks: OnceLock::new(), columns }
     }
 
-    /// The balance at `events` a round trip of `rtt_s`, of which `idle_s` is no queue. `even` is 1 for even distances, 0 for random ones.
+    /// Balance at `events` per round trip of `rtt_s`. `idle_s` is the RTT without queues. `even` is 1 for even distances, 0 for random ones.
     pub fn balance(&self, events: f64, rtt_s: f64, idle_s: f64, even: f64) -> Balance {
         let octave = (rtt_s / LEAST_RTT_S).log2().clamp(0.0, (RTTS - 1) as f64);
         let share = (idle_s / rtt_s).clamp(QUEUES[QUEUES.len() - 1], 1.0);
@@ -109,7 +111,7 @@ impl Observed {
         Self::between(column, index, events)
     }
 
-    /// The balance on the line through the point of this index and the next.
+    /// Balance on the line through the points at `index` and `index + 1`.
     fn between(column: &Column, index: usize, events: f64) -> Balance {
         Self::on_line(column, [index, index + 1], events)
     }
@@ -118,7 +120,7 @@ impl Observed {
     fn on_line(column: &Column, [one, other]: [usize; 2], events: f64) -> Balance {
         let part = (events / EVENTS[one]).ln() / (EVENTS[other] / EVENTS[one]).ln();
         let mut mean = Mean::default();
-        // Beyond the first and last points the window goes on as between their neighbours.
+        // Beyond the first and last points, the line of the nearest two points continues.
         mean.add(column[one], 1.0 - part);
         mean.add(column[other], part);
         mean.balance()
@@ -132,7 +134,7 @@ impl Observed {
             let setting =
                 Setting { events: 1.0, rtt_s, least_s: QUEUES[queue] * rtt_s, random, all_acks: self.counts_acks() };
             let mut found = [Balance { window: GREATEST, remaining: 1.0, mean_share: 1.0 }; EVENTS.len()];
-            // ACKs that an observation would take, by the one of more frequent events.
+            // Number of ACKs that the next observation would take, estimated from the previous one, which has more frequent events.
             let mut expected = 0.0;
             for index in (0..EVENTS.len()).rev() {
                 let events = EVENTS[index];
@@ -145,7 +147,7 @@ impl Observed {
                 };
                 found[index] = observed.map_or_else(line, |(balance, _)| balance);
             }
-            // The solver needs a window that shrinks with the events, also where few observations make it waver.
+            // The solver needs a window that falls with more events, even if few observations make it noisy.
             for index in 1..found.len() {
                 found[index].window = found[index].window.min(0.999 * found[index - 1].window);
             }
@@ -153,14 +155,14 @@ impl Observed {
         })
     }
 
-    /// As [`Self::observe`]; `None` also if a control that comes with the scenario is expected to take too many ACKs.
+    /// As [`Self::observe`]. Also returns `None` if a control that comes with the scenario would probably take too many ACKs.
     fn observe_within(&self, setting: Setting, expected: f64) -> Option<(Balance, u64)> {
         let control = &self.stack.congestion;
         let most = provided::most_acks(control, setting.all_acks).filter(|_| is_provided(control));
         if most.is_some_and(|most| expected > most as f64) { None } else { self.observe(setting) }
     }
 
-    /// Runs the control over the path: its balance, and the ACKs of the run. `None` if that takes too many.
+    /// Runs the control over the path. Returns its balance and the number of ACKs, or `None` if it takes too many ACKs.
     pub(super) fn observe(&self, setting: Setting) -> Option<(Balance, u64)> {
         let Setting { events, rtt_s, least_s, random, all_acks } = setting;
         let is_provided = is_provided(&self.stack.congestion);
@@ -177,13 +179,14 @@ impl Observed {
         let (mut windows, mut before, mut after) = (0.0, 0.0, 0.0);
         let (mut happened, mut observed) = (0, 0_u64);
         while happened < if random { RANDOM } else { EVEN } {
-            // At random, one packet is as likely as another to be lost: more events come where the window is large.
+            // Each packet is equally likely to be lost, so random events are more frequent where the window is large.
             let mean = if observed > 0 { windows / observed as f64 } else { path.window() };
             let likely = -libm::expm1(libm::log1p(-events) * path.window() / mean);
             let comes = if random { draws.uniform(rounds) < likely } else { due + events >= 1.0 };
             due = (due + events) % 1.0;
             rounds += 1;
-            // The first event ends slow start, whose window says nothing. Where ACKs count, a round trip of it may multiply the window by hundreds (Hybla).
+            // The first event ends slow start, because its window is not used. If ACKs count, one round trip of slow start may multiply the window by
+            // hundreds (Hybla).
             let last_of_slow_start = if all_acks { 1 } else { 3 };
             let ends_slow_start = reduced <= 0.0 && rounds == last_of_slow_start;
             let event = (comes || ends_slow_start).then(|| path.congestion(self.marked));
@@ -192,7 +195,7 @@ impl Observed {
             let recovers = comes || (ends_slow_start && is_provided);
             path.round(self.marked && recovers, !self.marked && recovers);
             if let Some((of, to)) = event {
-                // Some reduce the window only with the ACKs of the recovery.
+                // Some controls reduce the window only with the ACKs of the recovery.
                 let to = if is_provided { to.min(path.cwnd()) } else { to };
                 if reduced >= FORGOTTEN {
                     happened += 1;
@@ -219,7 +222,7 @@ impl Observed {
     }
 }
 
-/// A mean of balances: of their windows the geometric one.
+/// A weighted mean of balances. Windows have their geometric mean.
 #[derive(Default)]
 struct Mean {
     log_window: f64,

@@ -1,4 +1,5 @@
-//! Congestion controls that come with a scenario, in Python or as eBPF: what of them an ideal path cannot show, and their errors.
+//! Congestion controls that come with a scenario, in Python or as eBPF: behaviour that an ideal path cannot show, and their
+//! errors.
 
 use super::crossing::Crossing;
 use super::error::PredictError;
@@ -10,14 +11,15 @@ use crate::spec::{RunSpec, StackSpec, TransportSpec};
 use crate::tcp::congestion::choice::ControlSpec;
 use std::collections::BTreeMap;
 
-/// ACKs after which the observation of a control of the registry that counts ACKs is given up.
+/// Number of ACKs after which the observation of a registry's control stops, if the control counts ACKs.
 const MOST_ACKS: u64 = 500_000;
-/// The same of any control in Python, which takes a microsecond for each.
+/// The same limit for any control in Python, which needs a microsecond per ACK.
 const PYTHON_ACKS: u64 = 15_000;
-/// The same of any eBPF program.
+/// The same limit for any eBPF program.
 const PROGRAM_ACKS: u64 = 50_000;
 
-/// A control is judged with this share of queue in the RTT at least: one that answers delays shows it there.
+/// Greatest ratio of the idle RTT to the RTT at which a control is tested. A control that reacts to delay shows it with a queue of
+/// this size.
 const JUDGED_QUEUE: f64 = 0.5;
 
 /// Whether a control comes with the scenario.
@@ -25,7 +27,8 @@ pub fn is_provided(control: &ControlSpec) -> bool {
     !matches!(control, ControlSpec::Named(_))
 }
 
-/// ACKs after which an observation is given up, if ever. `all_acks` tells whether the path has as many ACKs as the receiver sends.
+/// Number of ACKs after which an observation stops, or `None` without a limit. With `all_acks`, the path sends as many ACKs as the
+/// receiver.
 pub fn most_acks(control: &ControlSpec, all_acks: bool) -> Option<u64> {
     match control {
         ControlSpec::Named(_) => all_acks.then_some(MOST_ACKS),
@@ -34,7 +37,7 @@ pub fn most_acks(control: &ControlSpec, all_acks: bool) -> Option<u64> {
     }
 }
 
-/// The least retransmission timeout of a stack's flows, seconds. A program may demand its own.
+/// Least retransmission timeout of a stack's flows, seconds. An eBPF program may set its own.
 pub fn min_rto_s(stack: &StackSpec) -> f64 {
     let demanded = match &stack.congestion {
         ControlSpec::Program(_) => stack.congestion.build(flow_context(stack)).min_rto(),
@@ -43,7 +46,7 @@ pub fn min_rto_s(stack: &StackSpec) -> f64 {
     demanded.unwrap_or(stack.min_rto).as_secs()
 }
 
-/// Refuses controls that do what an ideal path does not have, before they are observed.
+/// Refuses controls that depend on features that an ideal path does not have, before any observation.
 pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     for stack in used(spec) {
         let control = stack.congestion.build(flow_context(stack));
@@ -64,20 +67,20 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// The error of a control that failed while it was observed.
+/// Returns the error of a control that failed during its observation.
 pub fn check_faults(spec: &RunSpec) -> Result<(), PredictError> {
     used(spec).find_map(fault).map_or(Ok(()), Err)
 }
 
-/// Refuses controls whose window hardly depends on losses at the RTTs and queues that their flows have been found to have.
+/// Refuses controls whose window hardly depends on losses, at the RTTs and queues of their flows in the solution.
 pub fn check_answers(spec: &RunSpec, flows: &[FlowModel], solution: &Solution) -> Result<(), PredictError> {
-    // By stack: the least share of the RTT that is no queue, that RTT, and the response.
+    // For each stack: the least ratio of idle RTT to RTT, that RTT, and the response.
     let mut judged: BTreeMap<usize, (f64, f64, &Response)> = BTreeMap::new();
     for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
         let Some(control) = flow.long_run() else { continue };
         if is_provided(&spec.stacks[control.stack].congestion) {
             let buffer_s = |crossing: &Crossing| solution.links[crossing.link as usize].buffer_s;
-            // Without a solution, the queues may be half full.
+            // If the equations are not solved, the queues are assumed to be half full.
             let rtt_s = if solution.converged {
                 state.rtt_s
             } else {

@@ -1,4 +1,4 @@
-//! What the model does not know, by name.
+//! Checks that refuse runs which the model cannot predict, and name the reason.
 
 use super::class::Class;
 use super::error::PredictError;
@@ -9,14 +9,14 @@ use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 
-/// A flow that starts after this share of the run is not in the long run that the model is of.
+/// Refuses flows that start after this share of the run: the model describes the long run, and they miss a part of it.
 const LATEST_START: f64 = 0.25;
 
 fn refuse(what: String) -> PredictError {
     PredictError::Refused(what)
 }
 
-/// Refuses a run with anything that the model does not know.
+/// Refuses a run with any feature that the model does not describe.
 pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     if !spec.events.is_empty() {
         return Err(refuse("events during the run".into()));
@@ -73,14 +73,14 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// A window of fewer segments is a matter of phases and timeouts, where flows share a link with other RTTs or controls.
+/// Where flows share a link with other RTTs or controls, phases and timeouts decide about windows of fewer segments.
 const LEAST_WINDOW: f64 = 2.0;
-/// The share of a run's flows that may have such windows.
+/// Greatest share of a run's flows that may have such windows.
 const MOST_SMALL: f64 = 0.2;
-/// The share of a window that a burst of losses may span, besides its first packet.
+/// Greatest length of a burst of losses without its first packet, as a share of the window.
 const LONGEST_BURST: f64 = 0.125;
 
-/// Refuses a solution with windows that the model does not know.
+/// Refuses a solution with windows that the model cannot predict.
 pub fn check_windows(flows: &[FlowModel], states: &[FlowState], classes: &[Class]) -> Result<(), PredictError> {
     for (flow, state) in flows.iter().zip(states).filter(|(flow, _)| flow.long_run().is_some()) {
         let (burst, window) = (flow.loss.burst(), state.window);
@@ -107,7 +107,7 @@ fn all_answer_marks(spec: &RunSpec) -> bool {
     })
 }
 
-/// Refuses datagrams and flows that end, if they alone fill a link.
+/// Refuses UDP flows and flows that end if they fill a link without other traffic.
 pub fn check_load(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
     let mut load_bps = vec![0.0; spec.links.len()];
     for flow in flows.iter().filter(|flow| flow.long_run().is_none()) {
@@ -124,7 +124,7 @@ pub fn check_load(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictErro
     }
 }
 
-/// Refuses BBR version 3 where it answers losses: BBR's law has none.
+/// Refuses BBR version 3 where it reacts to losses: the model's law for BBR ignores them.
 pub fn check_bbr3(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
     // By link: whether other congestion controls cross it, and whether bbr3 does.
     let mut crossed = vec![[false; 2]; spec.links.len()];

@@ -1,6 +1,6 @@
-//! The sum of the windows of a link's flows between two events, and what it leaves of capacity and delay.
+//! The sawtooth of a link: the sum of its flows' windows between two events, and its effect on utilisation and delay.
 
-/// Points of the sawtooth.
+/// Number of points at which the sawtooth is evaluated.
 const POINTS: u32 = 24;
 
 /// The sum of the windows of a link's flows between two events.
@@ -9,19 +9,19 @@ pub struct Sawtooth {
     pub idle_s: f64,
     /// The queue's limit, seconds.
     pub buffer_s: f64,
-    /// What of the sum an event takes.
+    /// Share of the sum that an event takes.
     pub drop: f64,
-    /// From 0, growth is even, to 1/4, growth is CUBIC's.
+    /// Shape of the growth, from 0 for linear to 1/4 for CUBIC.
     pub curve: f64,
     /// Round trips of growth from one event to the next.
     pub rounds: f64,
 }
 
 impl Sawtooth {
-    /// Utilisation and the mean wait in seconds, over the time from one event to the next.
+    /// Utilisation, and mean wait in seconds, over the time between two events.
     pub fn means(&self) -> (f64, f64) {
         let peak_s = self.idle_s + self.buffer_s;
-        // The distance to the peak falls from 1: evenly as 1 - u, or by CUBIC as (1 - u)^3.
+        // The distance to the peak falls from 1: linearly as 1 - u, or for CUBIC as (1 - u)^3.
         let cubic = 4.0 * self.curve.clamp(0.0, 0.25);
         let (mut time, mut busy, mut wait) = (0.0, 0.0, 0.0);
         let growth = (0..POINTS).map(|point| ((f64::from(point) + 0.5) / f64::from(POINTS), 1.0 / f64::from(POINTS)));
@@ -30,7 +30,7 @@ impl Sawtooth {
             let left = (1.0 - u) * (1.0 - cubic + cubic * (1.0 - u).powi(2));
             let window_s = peak_s * (1.0 - self.drop * left);
             let queue_s = (window_s - self.idle_s).max(0.0);
-            // Growth that counts round trips is slower when they are long.
+            // If growth counts round trips, it is slower while they are long.
             let slower = weight * (1.0 + queue_s / self.idle_s * (1.0 - cubic));
             time += slower;
             busy += slower * (window_s / self.idle_s).min(1.0);

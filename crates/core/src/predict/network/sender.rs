@@ -1,4 +1,4 @@
-//! What a flow sends at the prices of its links.
+//! The rate of a flow at the prices of its links.
 
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
@@ -7,41 +7,41 @@ use super::loss::PathLoss;
 use crate::predict::overtaking;
 use crate::spec::LinkId;
 
-/// The window, in segments, in which every other loss ends in a timeout, as the packet engine counts them.
+/// Window, in segments, at which half of the losses end in a timeout, as counted in the packet engine.
 const TIMEOUT_WINDOW: f64 = 1.6;
-/// The window in which a loss costs half of [`RECOVERY_ROUND_TRIPS`].
+/// Window at which a loss costs half of [`RECOVERY_ROUND_TRIPS`].
 const SMALL_WINDOW: f64 = 5.0;
-/// Round trips that a loss costs in the smallest windows: a recovery without growth, and windows of whole segments.
+/// Round trips that a loss costs at the smallest windows: for a recovery without growth, and for rounding to whole segments.
 const RECOVERY_ROUND_TRIPS: f64 = 3.0;
-/// Packets that may overtake another, for three duplicate ACKs, at a window of [`USUAL_WINDOW`].
+/// Number of packets that may overtake another, for three duplicate ACKs and a window of [`USUAL_WINDOW`].
 const TOLERATED: f64 = 1.25;
 /// Segments of a window whose growth balances about one reduction in 11 round trips.
 const USUAL_WINDOW: f64 = 16.0;
-/// How much faster than on average packets leave, since ACKs release them in clumps.
+/// Ratio of the packet rate within a burst to the mean rate, because ACKs release packets in bursts.
 const CLUMPED: f64 = 1.3;
-/// The power by which the stricter of two limits by reordering decides.
+/// Exponent that combines the two limits by reordering, so that the stricter one dominates.
 const STRICTER: f64 = 2.5;
-/// How readily a full queue drops the later packets of a burst, over the first one.
+/// How readily a full queue drops the later packets of a burst, relative to the first one.
 const LATER: f64 = 2.0;
 /// By how much more readily a full queue drops a packet that another queue has clocked.
 const CLOCKED_ELSEWHERE: f64 = 6.0;
-/// The same of bursts and of paced packets.
+/// The same for bursts and for paced packets.
 const BURST_ELSEWHERE: f64 = 1.0;
 
-/// What of a flow decides about its rate; small, since the solver looks at all flows in every iteration.
+/// The properties that determine a flow's rate. The struct is small, because the solver reads all flows in every iteration.
 pub struct Sender<'a> {
     /// `None` for UDP, and for flows that end.
     control: Option<&'a Control>,
     idle_rtt_s: f64,
     source_rate: f64,
-    /// `None` where the wires lose nothing.
+    /// `None` if no link loses packets.
     loss: Option<&'a PathLoss>,
     spray_limit: f64,
     /// See [`FlowModel::wire_bits`].
     pub wire_bits: f64,
-    /// How readily a full queue drops its packets, if that queue clocks them.
+    /// How readily a full queue drops its packets if this queue clocks them.
     clocked: f64,
-    /// By what share more readily, if another queue does.
+    /// Relative increase of this if another queue clocks them.
     elsewhere: f64,
     /// See [`FlowModel::acks`].
     pub acks: f64,
@@ -49,25 +49,25 @@ pub struct Sender<'a> {
     pub ack_bits: f64,
     /// Whether its congestion control is BBR.
     pub is_bbr: bool,
-    /// The link over which its host sends; [`LinkId::MAX`] if packets choose one.
+    /// The link over which its host sends; [`LinkId::MAX`] if packets choose a link.
     pub first: LinkId,
 }
 
-/// What a flow sees of its links.
+/// The state of a flow's links, as the flow sees them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Seen {
     /// Events a second that reach it.
     pub events_s: f64,
-    /// Squares of the links' parts of them, each with the probability that an event of the link reaches the flow.
+    /// Sum of the squares of the links' event rates, each multiplied by the probability that an event of the link reaches the flow.
     pub squares: f64,
     /// Mean wait in queues, seconds.
     pub queues_s: f64,
-    /// What a BBR flow may send, bit/s.
+    /// Rate that a BBR flow may send at, bit/s.
     pub bbr_bps: f64,
 }
 
 impl<'a> Sender<'a> {
-    /// Of a flow over these links.
+    /// The sender of a flow over these links.
     pub fn new(flow: &'a FlowModel, links: &[LinkModel]) -> Sender<'a> {
         let control = flow.long_run();
         Sender {
@@ -86,18 +86,19 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// The rate to begin with, packets a second.
+    /// The initial rate, packets a second.
     pub fn first_rate(&self) -> f64 {
         self.source_rate.min(1.0 / self.idle_rtt_s.max(1e-6))
     }
 
-    /// How readily a full drop-tail queue drops its packets. A packet that this queue has clocked finds the place that its predecessor left; one that
-    /// another queue has clocked does not. The second packet of a burst finds none in either case. `elsewhere` is the share that other queues clock.
+    /// How readily a full drop-tail queue drops its packets. A packet that this queue has clocked takes the place that its predecessor left. A packet
+    /// that another queue has clocked does not. The second packet of a burst never finds a place. `elsewhere` is the share of packets that other
+    /// queues clock.
     pub fn droppability(&self, elsewhere: f64) -> f64 {
         self.clocked * (1.0 + self.elsewhere * elsewhere)
     }
 
-    /// Its state at what it sees.
+    /// State of the flow when it sees these links.
     pub fn at(&self, seen: &Seen) -> FlowState {
         let rtt_s = self.idle_rtt_s + seen.queues_s;
         let round_trips_s = 1.0 / rtt_s;
@@ -118,7 +119,7 @@ impl<'a> Sender<'a> {
         let at = |window: f64| {
             let at_random = self.loss.map_or(0.0, |loss| loss.hits(window));
             let events = of_links + at_random;
-            // Of one link, all of whose events the flow takes part in, distances are even.
+            // If the flow takes part in all events of one link and in no others, its events come at even distances.
             let evenly = if self.loss.is_some_and(|loss| loss.is_periodic) { at_random * at_random } else { 0.0 };
             let even = (seen.squares * rtt_s * rtt_s + evenly) / (events * events).max(1e-300);
             let balance = control.response.balance((of_links, at_random), rtt_s, self.idle_rtt_s, even.min(1.0));
@@ -129,14 +130,14 @@ impl<'a> Sender<'a> {
             let rate = held.min(limit);
             return FlowState { rate, window: rate * rtt_s, responds: rate / held, ..idle };
         };
-        // Only events at random depend on the window.
+        // Only random losses depend on the window.
         let by_events = if self.loss.is_some() {
             balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
         } else {
             found.1.window
         };
         let by_law = match *control.response {
-            // What does not wait is on the way.
+            // The other segments are in flight on the links.
             Response::Waiting(waiting, _) => by_events.min(waiting * rtt_s / (rtt_s - self.idle_rtt_s).max(1e-9)),
             _ => by_events,
         };
@@ -146,7 +147,7 @@ impl<'a> Sender<'a> {
         }
         let (at_random, balance) = found;
         let events = of_links + at_random;
-        // After a loss in a small window, too few segments follow for a detector: a timeout.
+        // After a loss in a small window, too few segments follow for a detector, so a timeout repairs it.
         let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
         let timeout = timeout_s * round_trips_s * in_small(window, TIMEOUT_WINDOW);
         let recovery = RECOVERY_ROUND_TRIPS * in_small(window, SMALL_WINDOW);
@@ -167,12 +168,12 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// From 1, the window is far below `small`, to 0. It is a half where both are the same.
+/// Weight of a small window: near 1 far below `small`, 1/2 at `small`, near 0 far above it.
 fn in_small(window: f64, small: f64) -> f64 {
     small * small / (small * small + window * window)
 }
 
-/// The window that a falling function of it maps to itself.
+/// Fixed point of a falling function of the window.
 fn balanced(of: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.1_f64, 1e9_f64);
     for _ in 0..60 {
@@ -182,7 +183,7 @@ fn balanced(of: impl Fn(f64) -> f64) -> f64 {
     low
 }
 
-/// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
+/// Packets a second above which a sender that counts duplicate ACKs takes reordering for loss. With n paths, n - 1 in n packets may overtake.
 fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 {
     let Some(threshold) = control.threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
     if flow.data.count < 2 {
@@ -191,11 +192,12 @@ fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 
     let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
     let paths = flow.data.count as f64;
     let drawn = !flow.data.drawn.is_empty();
-    // What the delays of drawn paths do has a formula.
+    // For paths that packets draw, the effect of the delays has a formula.
     let spread_s = if drawn { 0.0 } else { flow.data.spread_s };
     let apart_s = spread_s + flow.disorder * flow.wire_bits / slowest;
     let usual = TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s;
-    // A window of W balances one reduction in W^2 packets or so. The rarer they have to be, the fewer packets may overtake: by the power 1/8 of W.
+    // A window of W balances about one reduction per W^2 packets. The rarer reductions must be, the fewer packets may overtake: by the power 1/8 of
+    // W.
     let limit = usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt();
     if !drawn {
         return limit;
@@ -204,7 +206,8 @@ fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 
     both.powf(-1.0 / STRICTER)
 }
 
-/// The limit by the delays of paths that packets draw: where the window balances the reductions by duplicate ACKs of packets that are not lost.
+/// The limit by the delays of paths that packets draw, packets a second. At this limit, the window balances the reductions by duplicate ACKs of
+/// packets that are not lost.
 fn drawn_limit(flow: &FlowModel, control: &Control, threshold: usize) -> f64 {
     let packets = balanced(|window| {
         let rate = if flow.paced { 1.0 } else { CLUMPED } * window / flow.idle_rtt_s;

@@ -1,4 +1,4 @@
-//! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
+//! Finds the equilibrium: event rates at which no link carries more than its capacity, and every flow has the rate of its law.
 
 use super::batch::{self, Batch, Pass, Paths};
 use super::crossing::Crossing;
@@ -12,72 +12,73 @@ use super::totals::Totals;
 use super::watch::Watch;
 use std::ops::Range;
 
-/// Solutions whose rates are closer than this are one.
+/// Solutions whose rates differ by less than this, in logarithms, count as equal.
 pub const SAME: f64 = 0.02;
 
 const ITERATIONS: u32 = 3000;
-/// A flow is settled when its rate changes by less than this share in [`CHECK`] iterations.
+/// A flow is stable if its rate changes by less than this share in [`CHECK`] iterations.
 pub const TOLERANCE: f64 = 1e-3;
-/// A link is settled when it is no further than this from its balance.
+/// A link is stable if its distance from balance is at most this.
 const IMBALANCE: f64 = 2e-4;
-/// A solution is found when all are settled but this share of the flows without end and of the links that may have a price. In large networks a few
-/// swing for long.
+/// A solution is found when at most this share of the flows without end, and of the links that may have a price, are unstable. In large networks, a
+/// few swing for long.
 const UNSETTLED: f64 = 5e-3;
-/// The weight of a new queue beside the former ones.
+/// Weight of a new queue, compared with the previous one.
 const DAMPING: f64 = 0.6;
-/// Participation is found once in this number of iterations: it costs a quarter of an iteration, and changes more slowly than rates.
+/// Participation in events is updated once per this number of iterations. It costs a quarter of an iteration and changes more slowly than rates.
 const PARTICIPATION: u32 = 2;
-/// After this number of iterations, prices and queues follow the load the more slowly.
+/// After this number of iterations, prices and queues follow the load more and more slowly.
 const PATIENCE: f64 = 500.0;
-/// Links with less load than this share of their capacity have no price. Most links are such: they are looked at in every so many iterations only.
+/// Links with a load below this share of their capacity have no price. Most links are such links. They are checked only once per [`CHECK`]
+/// iterations.
 const IDLE: f64 = 0.5;
 /// See [`IDLE`].
 const CHECK: u32 = 10;
 
-/// What the solver has found.
+/// The result of the solver.
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// By flow.
     pub flows: Vec<FlowState>,
     /// By link.
     pub links: Vec<LinkModel>,
-    /// The links that the flows cross, batch by batch.
+    /// The links that the flows cross, by batch.
     paths: Vec<Paths>,
-    /// Whether no more flows and links change than may.
+    /// Whether at most the share [`UNSETTLED`] of flows and links is unstable.
     pub converged: bool,
 }
 
 impl Solution {
-    /// Where the data of a flow goes.
+    /// Links that the data of a flow crosses.
     pub fn data(&self, flow: usize) -> &[Crossing] {
         let size = batch::size(self.flows.len());
         self.paths[flow / size].data.of(flow % size)
     }
 
-    /// Where its ACKs go.
+    /// Links that the ACKs of a flow cross.
     pub fn acks(&self, flow: usize) -> &[Crossing] {
         let size = batch::size(self.flows.len());
         self.paths[flow / size].acks.of(flow % size)
     }
 
-    /// The greatest difference of a flow's rate, in logarithms.
+    /// Greatest difference between the rates of a flow in both solutions, in logarithms.
     pub fn differs_by(&self, other: &Solution) -> f64 {
         let pairs = self.flows.iter().zip(&other.flows);
         pairs.map(|(one, other)| (one.rate / other.rate).ln().abs()).fold(0.0, f64::max)
     }
 }
 
-/// Where the solver begins.
+/// Initial events of the solver.
 #[derive(Debug, Clone, Copy)]
 pub enum Start {
-    /// With few events on every link.
+    /// Few events on every link.
     Few,
-    /// With more events, and on some links with many more than on others.
+    /// More events, on some links many more than on others.
     Scattered,
 }
 
 impl Start {
-    /// Events a round trip of a link.
+    /// Initial events of a link per round trip.
     fn events(self, link: usize) -> f64 {
         match self {
             Start::Few => 1e-4,
@@ -88,10 +89,10 @@ impl Start {
     }
 }
 
-/// Solves the equations on at most `threads` threads. This is `part` of the work that is watched.
+/// Solves the equations on at most `threads` threads. `part` is the range of the watched progress that this work covers.
 ///
 /// # Errors
-/// If it is stopped.
+/// If the caller stops the work.
 pub fn solve(
     flows: &[FlowModel],
     (mut links, feeds): (Vec<LinkModel>, &Feeds),
@@ -149,7 +150,7 @@ pub fn solve(
                 converged = true;
                 break;
             }
-            // The unsettled become fewer by about the same factor in every iteration.
+            // The number of unstable flows and links falls by about the same factor in every iteration.
             watch.reach(most.ln() / UNSETTLED.ln(), &part);
         }
     }

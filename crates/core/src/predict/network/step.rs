@@ -1,25 +1,25 @@
 //! How the price of a link follows its excess load.
 
-/// The power of the excess by which a price follows it: at first, and the bounds.
+/// Exponent by which a price follows the excess load: the first value.
 const FIRST: f64 = 0.5;
-/// See [`FIRST`].
+/// Least exponent.
 const LEAST: f64 = 0.01;
-/// See [`FIRST`].
+/// Greatest exponent.
 const GREATEST: f64 = 1.0;
-/// By how much the power adapts to whether the load swings.
+/// Factor for the exponent when the load swings.
 const SHRINK: f64 = 0.7;
-/// See [`SHRINK`].
+/// Factor for the exponent when the load does not swing.
 const GROW: f64 = 1.4;
-/// What of a change the next one repeats, at most. Many links in a row share their flows, and would take many small changes.
+/// Greatest share of a change that the next change repeats. Many links in a row share their flows, and would otherwise need many small changes.
 const MOMENTUM: f64 = 0.9;
-/// Iterations without a swing after which it is half of a change.
+/// Number of iterations without a swing after which half of a change is repeated.
 const STEADY: f64 = 3.0;
-/// Iterations without a swing after which the load is at rest, and only drifts.
+/// Number of iterations without a swing after which the load no longer swings, but only drifts.
 const CALM: f64 = 30.0;
 /// The greatest change, in logarithms.
 const GREATEST_CHANGE: f64 = 3.0;
 
-/// The step of a link.
+/// The state of a link's price changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     power: f64,
@@ -30,11 +30,11 @@ pub struct Step {
 }
 
 impl Step {
-    /// Before the first iteration.
+    /// State before the first iteration.
     pub const FIRST: Step = Step { power: FIRST, change: 0.0, steady: 0.0 };
 
-    /// The change of the price, in logarithms, at this excess of the load, in logarithms. `heat` below 1 makes the changes of loads that swing smaller,
-    /// so that they come to rest.
+    /// Change of the price, in logarithms, for this excess of the load, in logarithms. A `heat` below 1 reduces the changes while the load swings, so
+    /// that the swings decay.
     pub fn follow(&mut self, excess: f64, heat: f64) -> f64 {
         if excess * self.change < 0.0 {
             *self = Step { power: (self.power * SHRINK).max(LEAST), ..Step::FIRST };

@@ -1,4 +1,4 @@
-//! Laws and sawteeth by hand, and what no prediction may say of any run.
+//! Laws and sawteeth compared with worked numbers, and properties that every prediction must have.
 
 mod provided;
 
@@ -105,17 +105,17 @@ fn what_a_control_does_over_an_ideal_path_is_its_formula() {
         near(reno.balance(events, rtt_s, rtt_s, 1.0).window, expected, 0.08);
         near(reno.balance(events, rtt_s, rtt_s, 1.0).remaining, 0.5, 0.05);
     }
-    // Packets lost at random, with probability p, leave a mean window W = 1.31 / sqrt(p) (Ott, Kemperman, Mathis 1996), so that W times the events
-    // p W is 1.72, less what recovery costs. Were events as likely in a small window, it would be 2.
+    // Packets lost at random with probability p leave a mean window W = 1.31 / sqrt(p) (Ott, Kemperman, Mathis 1996). So W times the events p W is
+    // 1.72, minus the cost of recovery. If small windows had as many events as large ones, it would be 2.
     let events = [0.001, 0.003, 0.01, 0.03, 0.06, 0.1];
     let products = events.map(|events| reno.balance(events, 0.1, 0.1, 0.0).window * events / (1.0 - events));
     near(products.iter().product::<f64>().powf(1.0 / 6.0), 1.72, 0.15);
-    // Marks come in a share E of the round trips, and each takes E / 2 of the window (RFC 8257): W = 2 / E^2, or more, since the estimate is lowest
-    // just before a mark.
+    // A share E of the round trips has marks, and each such round trip takes E / 2 of the window (RFC 8257). So W = 2 / E^2. It may be greater, since
+    // the estimate is lowest just before a mark.
     let dctcp = Observed::new(&stack("dctcp"), true);
     near(dctcp.balance(0.1, 0.01, 0.01, 1.0).window, 200.0, 0.2);
-    // A window that answers only losses by what it measures (Westwood+) loses nothing on an empty path, and the queue on a full one,
-    // which is twice its mean at an event: 0.05 of 0.15 s remain.
+    // Westwood+ reduces its window to the bandwidth-delay product that it measures. It loses nothing on an empty path. On a full path it loses the
+    // queue, which is twice its mean at an event: 0.05 of 0.15 s remain.
     let westwood = Observed::new(&stack("westwood"), false);
     assert!(westwood.balance(0.01, 0.1, 0.1, 1.0).remaining > 0.9);
     near(westwood.balance(0.01, 0.1, 0.05, 1.0).remaining, 1.0 / 3.0, 0.1);
@@ -123,8 +123,8 @@ fn what_a_control_does_over_an_ideal_path_is_its_formula() {
 
 #[test]
 fn a_control_that_counts_acks_sees_all_that_its_receiver_sends() {
-    // 100 ms are four of Hybla's reference: it grows by 4^2 segments in a round trip with an ACK for each (equation 8), and by half with one for two.
-    // Rounding to 128ths takes up to a tenth.
+    // An RTT of 100 ms is four times Hybla's reference. With an ACK per segment, it grows by 4^2 segments in a round trip (equation 8); with an ACK
+    // per two segments, by half of that. Rounding to 128ths takes up to a tenth.
     for (ack, increase) in [(json!({"name": "immediate"}), 16.0), (json!({"name": "delayed", "every": 2}), 8.0)] {
         let spec = line(&json!({"congestion": {"name": "linux-hybla"}, "ack": ack}), 0.0);
         let hybla = Observed::new(&spec.stacks[0], false);
@@ -139,7 +139,7 @@ fn a_control_that_counts_acks_sees_all_that_its_receiver_sends() {
 fn rare_events_that_take_too_many_acks_continue_the_line_of_frequent_ones() {
     let spec = line(&json!({"congestion": {"name": "linux-hybla"}, "ack": {"name": "immediate"}}), 0.0);
     let hybla = Observed::new(&spec.stacks[0], false);
-    // Below its reference of 25 ms Hybla is Reno.
+    // Below its reference RTT of 25 ms, Hybla equals Reno.
     near(hybla.balance(3e-4, 0.015, 0.015, 1.0).window, RENO.window(3e-4, 0.015, 1.0), 0.15);
 }
 
@@ -178,11 +178,11 @@ fn bbr_takes_what_datagrams_leave() {
     spec.traffic.push(datagrams);
     let found = predict(&spec).expect("a prediction");
     assert!(found.converged && found.unique);
-    // One BBR flow keeps a link busy for 97.5 % of the time. The packet engine gives it 5.77 Mbit/s.
+    // One BBR flow uses a link for 97.5 % of the time. The packet engine gives the flow 5.77 Mbit/s.
     near(found.flows[0].goodput_bps, (0.975 * 1e7 - 4e6) * 1460.0 / 1500.0, 2e-3);
 }
 
-/// The second link is as fast as the first, and never has a queue.
+/// The second link has the same rate as the first, so its queue never grows.
 #[test]
 fn bbr_fills_links_of_one_rate_in_a_row() {
     let mut spec = line(&json!({"mss": 1460, "header": 40, "congestion": {"name": "bbr"}}), 0.0);
@@ -198,7 +198,7 @@ fn bbr_fills_links_of_one_rate_in_a_row() {
     near(found.flows[0].goodput_bps, 0.975 * 1e7 * 1460.0 / 1500.0, 2e-3);
 }
 
-/// Two flows in one direction and three in the other: ACKs wait with the data of the others, so that the two queues swing against one another.
+/// Two flows in one direction and three in the other. ACKs wait behind data of the other direction, so the two queues swing against one another.
 #[test]
 fn queues_wait_as_long_in_both_directions_as_in_the_packet_engine() {
     let cubic = json!({"congestion": {"name": "cubic"}, "receive_window": 10_000_000, "mss": 1460, "header": 40});
@@ -212,7 +212,7 @@ fn queues_wait_as_long_in_both_directions_as_in_the_packet_engine() {
     while engine.advance(1_000_000) {}
     for (link, measured) in predicted.iter().zip(engine.link_table().numbers("queue_delay_mean_s")) {
         near(link.queue_delay_s, measured, 0.2);
-        // ACKs have half of the limit's places.
+        // ACKs occupy half of the queue's limit.
         assert!(link.queue_delay_s < 0.4 * one_way);
     }
 }
@@ -236,7 +236,7 @@ fn packets_of_one_link_come_together_and_those_of_a_host_alone() {
     near(feeds.greatest_bps(1, run.spec()), 1e7, 0.0);
 }
 
-/// A source that writes 120 packets in the mean: one of 100 runs differs by up to 15 % in 90 of them.
+/// A random source writes 120 packets in the mean. In 90 of 100 runs, the number differs by at most 15 %.
 #[test]
 fn the_interval_of_a_source_at_random_holds_90_of_100_runs() {
     let mut spec = line(&json!({"mss": 1460, "header": 40}), 0.0);
@@ -274,13 +274,13 @@ fn a_flow_that_ends_takes_as_long_as_in_the_packet_engine() {
         let times = predict(&spec).expect("a prediction").flows[0].completion.expect("it ends");
         let mut engine = crate::packet::Oracle::new(spec).expect("a run");
         while engine.advance(1_000_000) {}
-        // The load that it has itself is one of 0.4 %, and its size is rounded up to a quarter of a segment.
+        // The flow's own load is 0.4 %, and its size is rounded up to a quarter of a segment.
         near(times.median_s, engine.flow_table().numbers("fct_s")[0], 0.03);
         assert!(times.low_s <= times.median_s && times.median_s <= times.high_s);
     }
 }
 
-/// A flow that takes 60 % of the run has the link for itself: its own load is no other's.
+/// A flow that lasts 60 % of the run has the link for itself: its own load is not load of another flow.
 #[test]
 fn a_flow_that_ends_does_not_compete_with_itself() {
     let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
@@ -292,7 +292,7 @@ fn a_flow_that_ends_does_not_compete_with_itself() {
     assert!(prediction.interval_bps.1 <= 1e7 * 1460.0 / 1500.0, "no more than the path carries");
 }
 
-/// Segments of 9,000 bytes beside a flow without end, over a queue that counts bytes: however little room that flow leaves, a packet fits.
+/// Segments of 9,000 bytes share a queue that counts bytes with a flow without end. At least one packet must fit into the room that this flow leaves.
 #[test]
 fn large_segments_fit_into_what_a_long_flow_leaves_of_a_queue() {
     let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 8960, "header": 40}), 0.0);
@@ -308,7 +308,7 @@ fn a_flow_that_does_not_end_within_the_run_has_the_goodput_of_one_without_end() 
     let mut spec = line(&json!({}), 0.04);
     let endless = predict(&spec).expect("a prediction").flows[0].goodput_bps;
     let run_s = spec.duration.as_secs();
-    // It would take twice as long as the run.
+    // The flow would need twice the duration of the run.
     spec.traffic[0].application = ApplicationSpec::Bulk { bytes: Some((2.0 * run_s * endless / 8.0) as u64) };
     let found = predict(&spec).expect("a prediction").flows[0];
     assert!(found.completion.expect("it has a size").low_s > run_s);
@@ -337,11 +337,12 @@ fn a_buffer_of_a_delay_bandwidth_product_keeps_reno_busy() {
     let sawtooth = |buffer_s, rounds| Sawtooth { idle_s: 0.1, buffer_s, drop: 0.5, curve: 0.0, rounds }.means();
     let (usable, wait_s) = sawtooth(0.1, f64::INFINITY);
     near(usable, 1.0, 1e-12);
-    // The window rises from the product to twice it; waits are weighted by the length of a round trip: (1/2 + 1/3) / (3/2) of the buffer.
+    // The window rises from the bandwidth-delay product to twice that. Waits are weighted by the length of a round trip: (1/2 + 1/3) / (3/2) of the
+    // buffer.
     near(wait_s, 0.1 * 5.0 / 9.0, 1e-2);
-    // Without a buffer, three quarters of the capacity.
+    // Without a buffer, utilisation is three quarters of the capacity.
     near(sawtooth(1e-9, f64::INFINITY).0, 0.75, 1e-3);
-    // A recovery is an eleventh round trip, with half of a window.
+    // A recovery is an eleventh round trip, with half of the window.
     near(sawtooth(1e-9, 10.0).0, (10.0 * 0.75 + 0.5) / 11.0, 1e-3);
 }
 
@@ -422,7 +423,7 @@ fn over_losses(losses: &Value) -> Prediction {
 
 #[test]
 fn a_burst_of_losses_counts_once() {
-    // Bursts of three packets that are all lost: as many events as of single losses at a third of the ratio.
+    // Bursts of three packets that are all lost: the flow has as many events as with single losses at a third of the ratio.
     let (begins, ends) = (1e-3, 1.0 / 3.0);
     let bursts = json!({"model": "gilbert-elliott", "good_to_bad": begins, "bad_to_good": ends});
     let singles = json!({"model": "bernoulli", "ratio": begins});
@@ -443,7 +444,7 @@ fn a_channel_that_loses_as_much_in_both_states_has_no_bursts() {
 #[test]
 fn periodic_losses_of_one_flow_are_mathis() {
     let found = over_losses(&json!({"model": "periodic", "every": 2000})).flows[0];
-    // The link sends a packet in 0.8 ms.
+    // The link transmits a packet in 0.8 ms.
     let flow = Flow { mss_bytes: 960.0, rtt_s: 0.2008, loss: 5e-4, max_window: f64::INFINITY };
     near(found.goodput_bps, response::mathis(flow, 1.0), 0.01);
 }
@@ -507,7 +508,7 @@ fn what_the_model_does_not_know_is_refused_by_name() {
     }
 }
 
-/// A random run, without what the model does not know.
+/// A random run without the features that the model refuses.
 fn known(spec: Value) -> RunSpec {
     let mut spec: RunSpec = serde_json::from_value(spec).expect("the generator makes runs");
     spec.events.clear();
@@ -526,7 +527,7 @@ fn known(spec: Value) -> RunSpec {
         }
     }
     for stack in &mut spec.stacks {
-        // To observe the others takes a second each.
+        // The observation of the other controls takes a second each.
         if Law::of(stack).is_none() {
             stack.congestion = CongestionSpec::LinuxCubic(Default::default()).into();
         }
@@ -543,7 +544,7 @@ fn known(spec: Value) -> RunSpec {
     spec
 }
 
-/// What the model may not say of a random run that it does not refuse.
+/// Checks properties of the prediction for a random run that the model does not refuse.
 fn check(spec: Value) -> Result<(), TestCaseError> {
     let spec = known(spec);
     let Ok(found) = predict(&spec) else { return Ok(()) };

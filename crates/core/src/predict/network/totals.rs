@@ -1,4 +1,4 @@
-//! What the flows of a link send together.
+//! Sums over all flows of a link.
 
 use super::bbr_share::BbrShare;
 use super::crossing::Crossing;
@@ -6,8 +6,7 @@ use super::flows::FlowState;
 use super::sender::Sender;
 use std::ops::Add;
 
-/// Sums over the flows of a link. Each flow counts with the share of its packets that crosses the link. They are on two lines of the
-/// cache.
+/// Sums over the flows of a link. Each flow is weighted with the share of its packets that crosses the link. The struct fills two cache lines.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub struct Totals {
@@ -15,9 +14,9 @@ pub struct Totals {
     pub load_bps: f64,
     /// Data, bit/s.
     pub data_bps: f64,
-    /// The load by data, each bit with its flow's RTT.
+    /// Sum of data loads, each multiplied by its flow's RTT.
     pub rtt_load: f64,
-    /// The load by data, each bit by how readily a full queue drops it (see [`Sender::droppability`]).
+    /// Sum of data loads, each multiplied by its droppability (see [`Sender::droppability`]).
     pub droppable_bps: f64,
     /// Packets a second, data and ACKs.
     pub packets: f64,
@@ -25,19 +24,19 @@ pub struct Totals {
     pub acks: f64,
     /// Data packets a second that these ACKs acknowledge.
     pub acknowledged: f64,
-    /// Segments by which the windows grow a round trip.
+    /// Segments by which the windows grow per round trip.
     pub growth: f64,
-    /// The same, a second.
+    /// Segments by which the windows grow per second.
     pub growth_a_second: f64,
-    /// What an event takes of the load, in the mean.
+    /// Mean load that an event takes away.
     pub lost_bps: f64,
-    /// The same, by how far the flows' growth is from even (see [`super::sawtooth::Sawtooth::curve`]).
+    /// The same load, weighted with how far each flow's growth is from linear (see [`super::sawtooth::Sawtooth::curve`]).
     pub curved_bps: f64,
-    /// BBR flows and the others.
+    /// Sums over BBR flows and over other flows.
     pub bbr: BbrShare,
 }
 
-/// What a flow adds to the totals of each of its links.
+/// The contribution of a flow to the totals of each of its links.
 pub struct Part {
     /// Data, bit/s and packets a second.
     data_bps: f64,
@@ -51,12 +50,12 @@ pub struct Part {
     bbr: BbrShare,
     /// ACKs a second.
     acks: f64,
-    /// Bits of them a second.
+    /// Bits of ACKs a second.
     acks_bps: f64,
 }
 
 impl Part {
-    /// Of a flow in this state.
+    /// The contribution of a flow in this state.
     pub fn of(sender: &Sender<'_>, state: &FlowState) -> Part {
         let data_bps = state.rate * sender.wire_bits;
         let lost = 1.0 - state.remaining;
@@ -82,7 +81,7 @@ impl Part {
 }
 
 impl Totals {
-    /// Adds a flow's data, which a full queue drops so readily.
+    /// Adds a flow's data, weighted with this droppability where a full queue drops.
     pub fn add_data(&mut self, part: &Part, crossing: &Crossing, droppability: f64) {
         let (share, takes_part) = (f64::from(crossing.share), f64::from(crossing.takes_part));
         self.load_bps += share * part.data_bps;
@@ -100,8 +99,8 @@ impl Totals {
         self.bbr.others_bps += share * part.bbr.others_bps;
     }
 
-    /// How far data goes both ways: the packets whose ACKs cross the link, of these and its own data packets. It is 0 one way, and 1/2 for as many packets
-    /// both ways.
+    /// Ratio of acknowledged packets to the sum of acknowledged packets and data packets. The acknowledged packets are those whose ACKs cross the link. It
+    /// is 0 for data in one direction, and 1/2 for equally many packets in both directions.
     pub fn returning(&self) -> f64 {
         let data = self.packets - self.acks;
         self.acknowledged / (self.acknowledged + data).max(1e-9)

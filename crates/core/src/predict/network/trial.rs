@@ -1,4 +1,4 @@
-//! Trials of a control that comes with the scenario, over an ideal path: whether it counts ACKs, and whether it answers events.
+//! Tests of a control that comes with the scenario, over an ideal path: whether it counts ACKs, and whether it reacts to events.
 
 use super::ideal_path::FEW;
 use super::law::{Balance, segments_per_ack};
@@ -6,19 +6,19 @@ use super::observed::{EVENTS, GREATEST, LEAST_REDUCTION, Observed, Setting};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 
-/// The point at which a control shows whether it counts ACKs: its RTT, seconds.
+/// RTT at which the test for counting ACKs observes a control, seconds.
 const TRIED_RTT_S: f64 = 1.0 / 16.0;
-/// Windows there have this number of ACKs at least, for [`FEW`] to make a difference.
+/// Least number of ACKs per window in this test, so that [`FEW`] makes a difference.
 const TRIED_ACKS: f64 = 4.0 * FEW as f64;
-/// Windows whose logarithms differ by less are one.
+/// Windows whose logarithms differ by less than this count as equal.
 const SAME_WINDOW: f64 = 0.1;
-/// Frequent and rare events, between which a control that answers them has clearly different windows.
+/// Events per round trip, frequent and rare. A control that reacts to events has clearly different windows at these two rates.
 const ANSWERED: [f64; 2] = [0.2, 0.03];
-/// The ratio of these windows at least. It is 6.7 for Reno.
+/// Least ratio of these two windows. It is 6.7 for Reno.
 const LEAST_ANSWER: f64 = 2.0;
 
 impl Observed {
-    /// Whether the control counts ACKs instead of the segments that they acknowledge. One that comes with the scenario is tried.
+    /// Whether the control counts ACKs instead of the segments that they acknowledge. Controls that come with the scenario are tested.
     pub(super) fn counts_acks(&self) -> bool {
         use CongestionSpec::{LinuxHighSpeed, LinuxHybla};
         match &self.stack.congestion {
@@ -27,7 +27,7 @@ impl Observed {
         }
     }
 
-    /// Whether the window differs if as many ACKs arrive as the receiver sends. It is tried where a window has enough of them.
+    /// Whether the window changes if the path sends as many ACKs as the receiver. The test uses events for which a window has enough ACKs.
     fn differs_with_all_acks(&self) -> bool {
         let window = |events: f64, all_acks: bool| {
             let setting = Setting { events, rtt_s: TRIED_RTT_S, least_s: TRIED_RTT_S, random: false, all_acks };
@@ -45,8 +45,8 @@ impl Observed {
         tried.and_then(differs).unwrap_or(true)
     }
 
-    /// Whether events reduce its window, and rare ones leave it a clearly larger one than frequent ones, over a path of this RTT, of which `idle_s`
-    /// is no queue.
+    /// Whether events reduce the window, and rare events leave a clearly larger window than frequent events. The path has this RTT; `idle_s` is the
+    /// RTT without queues.
     pub fn answers_events(&self, rtt_s: f64, idle_s: f64) -> bool {
         let [frequent, rare] = ANSWERED.map(|events| {
             let all_acks = self.counts_acks();

@@ -1,22 +1,23 @@
-//! How far a prediction is, and whether it is still wanted: for who waits for it on another thread.
+//! Progress and cancellation of a prediction, for a thread that waits for it.
 
 use super::error::PredictError;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The share of the work, about, when routes and models are there and the solver begins.
+/// Approximate share of the work that is done when routes and models are complete and the solver begins.
 pub(super) const MODELLED: f64 = 0.3;
 
-/// What two threads share of a prediction.
+/// State of a prediction that two threads share.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The bits of a share that only grows. Those of numbers that are not negative have the numbers' order.
+    /// Bits of the share of work done, which only grows. The bits of non-negative floating-point numbers are ordered
+    /// like the numbers.
     share: AtomicU64,
     unwanted: AtomicBool,
 }
 
 impl Watch {
-    /// The share of the work that is done, about.
+    /// Approximate share of the work that is done.
     pub fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
@@ -27,12 +28,12 @@ impl Watch {
     }
 
     /// # Errors
-    /// If it is not wanted any more.
+    /// If the caller has stopped the prediction.
     pub(super) fn check(&self) -> Result<(), PredictError> {
         if self.unwanted.load(Ordering::Relaxed) { Err(PredictError::Stopped) } else { Ok(()) }
     }
 
-    /// So much of a part of the work is done.
+    /// Records that this share of a part of the work is done.
     pub(super) fn reach(&self, share: f64, of: &Range<f64>) {
         let reached = of.start + share.clamp(0.0, 1.0) * (of.end - of.start);
         self.share.fetch_max(reached.to_bits(), Ordering::Relaxed);

@@ -22,7 +22,7 @@ pub struct Arc {
 pub struct Arcs {
     first: Vec<u32>,
     arcs: Vec<Arc>,
-    /// By node: the index in `entering` of its first link.
+    /// For each node, the index in `entering` of its first link.
     first_entering: Vec<u32>,
     entering: Vec<Arc>,
 }

@@ -15,11 +15,11 @@ use crate::units::Duration;
 pub struct Certificate {
     /// The links of the path.
     pub links: Vec<LinkId>,
-    /// Its cost D sqrt(P), seconds.
+    /// Cost D sqrt(P) of the path, seconds.
     pub cost: f64,
     /// A lower bound of the cost of all paths, seconds.
     pub lower_bound: f64,
-    /// By ascending weight.
+    /// The supports, by ascending weight.
     pub supports: Vec<Support>,
 }
 
@@ -49,7 +49,7 @@ impl Support {
     }
 }
 
-/// The least cost in the region above the supports, seconds: at the corners where lines meet. The supports are by ascending lambda.
+/// Least cost in the region above the supports, seconds: at the corners where their lines intersect. The supports are sorted by lambda.
 fn lower_bound(supports: &[Support]) -> f64 {
     let corner = |pair: &[Support]| {
         let [low, high] = [pair[0], pair[1]];

@@ -1,4 +1,4 @@
-//! The paths of least D sqrt(P), exactly: a parametric search.
+//! Exact search for the paths of least D sqrt(P): a parametric search.
 //!
 //! The cost is increasing and quasi-concave in (D, L). So a best path lies at a corner of the convex hull of the paths' (D, L), and is
 //! a shortest path by the sum of d + lambda l for some weight lambda. The search keeps intervals of lambda. At both ends of an
@@ -8,9 +8,9 @@
 //! If the third corner is no cheaper than the best path found, the interval has no better path. Otherwise another shortest-path
 //! search has the slope of A B as its weight. It finds a new corner of the hull below the line A B, or proves that there is none.
 //!
-//! A source's destinations share these searches. A search inside an interval starts with the better of the two known paths to every
-//! node. Where both are the same path, it is shortest in between too. So the search needs only nodes where they differ, and which
-//! are near enough to lie on a path that matters.
+//! All destinations of a source share these searches. A search inside an interval starts with the better of the two known paths to
+//! every node. If both are the same path, it is also shortest inside the interval. So the search needs only nodes where they differ,
+//! and only those near enough to lie on a useful path.
 
 use super::arcs::{Arc, Arcs};
 use super::reached::Reached;
@@ -96,7 +96,7 @@ impl Point {
     }
 }
 
-/// Where the lines D + lambda L through A with lambda `low` and through B with lambda `high` meet.
+/// Intersection of the line D + lambda L through A with lambda `low` and the line through B with lambda `high`.
 fn corner(a: Point, low: f64, b: Point, high: f64) -> Point {
     let log_loss = if high.is_infinite() {
         b.log_loss
@@ -115,7 +115,7 @@ pub struct ExactRoutes<'a> {
     graph: &'a Graph,
     source: NodeId,
     searches: Vec<Search>,
-    /// By node; `None` where there is no path or none was requested.
+    /// The best path to each node; `None` if there is no path or none was requested.
     best: Vec<Option<Best>>,
 }
 
@@ -330,8 +330,8 @@ impl ExactRoutes<'_> {
         (slope > low.lambda && slope < high.lambda).then_some(slope)
     }
 
-    /// For the only destination of all searches, the lambda of each and its path, by ascending lambda: no path to it lies
-    /// below the line of that lambda through that path.
+    /// For the only destination of all searches: lambda and path of each search, by ascending lambda. No path to the destination lies
+    /// below the line of this lambda through this path.
     pub(super) fn supports(&self, node: NodeId) -> Vec<(f64, Point)> {
         let support = |search: &Search| (search.lambda, search.points[node as usize]);
         let mut supports: Vec<(f64, Point)> = self.searches.iter().map(support).collect();

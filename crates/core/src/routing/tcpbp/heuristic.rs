@@ -11,12 +11,12 @@ use crate::spec::{LinkId, NodeId};
 use crate::units::Duration;
 use std::collections::BinaryHeap;
 
-/// How the next node is found among those reached.
+/// The method that finds the next node among the reached ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
-    /// By a scan of all, as in the paper: O(V^2).
+    /// A scan of all reached nodes, as in the paper: O(V^2).
     Array,
-    /// From a binary heap: O(E log V).
+    /// A binary heap: O(E log V).
     Heap,
 }
 

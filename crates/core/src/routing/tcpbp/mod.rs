@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 pub struct Label {
     /// Picoseconds, one way.
     delay: u64,
-    /// -ln(1 - P) in units of 2^-58; the greatest number stands for more.
+    /// -ln(1 - P) in units of 2^-58; the greatest number means this value or more.
     log_loss: u64,
     hops: u32,
 }

@@ -21,7 +21,7 @@ pub struct BestTowards<'a> {
     search: Rc<ExactSearch<'a>>,
     labels: Rc<[Label]>,
     destination: NodeId,
-    /// From each node the least delay and the least loss, each by a path of its own; `None` where there is no path.
+    /// From each node, the least delay and the least loss, each by a separate path; `None` if there is no path.
     ahead: Rc<[Option<Label>]>,
 }
 

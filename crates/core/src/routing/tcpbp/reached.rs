@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// A node in the heap; the nearest is the greatest.
 #[derive(Debug, Clone, Copy)]
 pub struct Reached {
-    /// Its distance: not negative, not NaN.
+    /// Distance of the node: not negative, not NaN.
     pub length: f64,
     /// The node.
     pub node: NodeId,

@@ -18,7 +18,7 @@ pub fn graph(nodes: usize, links: &[(NodeId, NodeId, u64, f64)]) -> Graph {
     Graph::new(nodes, links.iter().map(link).collect()).unwrap()
 }
 
-/// The same, with every link in both directions.
+/// The same network, with every link in both directions.
 pub fn both_ways(nodes: usize, links: &[(NodeId, NodeId, u64, f64)]) -> Graph {
     let both: Vec<_> =
         links.iter().flat_map(|&(a, b, delay, loss)| [(a, b, delay, loss), (b, a, delay, loss)]).collect();

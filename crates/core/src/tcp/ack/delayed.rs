@@ -23,12 +23,12 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Nothing waits.
+    /// The state of a new flow: no segment waits for an ACK.
     pub fn new(parameters: Parameters) -> Waiting {
         Waiting { parameters, segments: 0, deadline: Time::ZERO }
     }
 
-    /// One more segment waits, or is the one that all were waiting for.
+    /// Adds one more segment that waits, or that makes the ACK due.
     #[inline]
     pub fn add(&mut self, now: Time) -> When {
         if self.segments == 0 {
@@ -38,7 +38,7 @@ impl Waiting {
         if self.segments >= self.parameters.every { When::Now } else { When::By(self.deadline) }
     }
 
-    /// An ACK answered them all.
+    /// Resets the state after an ACK of all waiting segments.
     pub fn clear(&mut self) {
         self.segments = 0;
     }

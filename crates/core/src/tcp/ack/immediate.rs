@@ -12,7 +12,7 @@ crate::parameters! {
 pub struct Immediate;
 
 impl Immediate {
-    /// For any flow.
+    /// The policy for any flow.
     pub fn new(_parameters: Parameters, _flow: ReceiverContext) -> Immediate {
         Immediate
     }

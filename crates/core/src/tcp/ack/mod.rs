@@ -38,24 +38,25 @@ pub enum When {
 
 /// An ACK policy.
 pub trait AckPolicy: Send + Sync {
-    /// A data segment arrived.
+    /// Called when a data segment arrives.
     fn on_segment(&mut self, arrival: &Arrival) -> When;
 
-    /// The segment that arrives makes the receive window grow.
+    /// Called when the arriving segment makes the receive window grow.
     fn on_window_growth(&mut self) {}
 
-    /// The receiver has measured this round-trip time; before a segment out of order.
+    /// Called when the receiver has measured this round-trip time, before a segment out of order.
     fn on_round_trip(&mut self, _round_trip: Duration) {}
 
-    /// An ACK was sent, decided here, at a deadline or by the receiver.
+    /// Called when an ACK was sent: by this policy, at a deadline, or by the receiver.
     fn on_ack_sent(&mut self, _now: Time) {}
 
-    /// Whether the ACK that is due stands for several of segments out of order, so that it must go before it lacks a block.
+    /// Whether the pending ACK acknowledges several segments out of order. Such an ACK must be sent before it would lack a
+    /// SACK block.
     fn is_compressing(&self) -> bool {
         false
     }
 
-    /// Whether it answers every segment at once and keeps nothing in mind, so that the receiver need not ask.
+    /// Whether the policy answers every segment at once and has no state, so that the receiver need not ask it.
     fn is_immediate(&self) -> bool {
         false
     }
@@ -71,7 +72,7 @@ pub struct ReceiverContext {
 }
 
 impl ReceiverContext {
-    /// That of a flow with this stack.
+    /// The context of a flow with this stack.
     pub fn of_stack(stack: &StackSpec) -> ReceiverContext {
         ReceiverContext { window: stack.window_segments(), clock: stack.clock() }
     }

@@ -39,7 +39,7 @@ crate::parameters! {
 
 /// ACKs with the same cumulative acknowledgement that are never compressed (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
-/// At most so many wait (`tcp_comp_sack_nr`).
+/// Greatest number of segments that wait for a compressed ACK (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
 
 /// The timer may fire this much later (`tcp_comp_sack_slack_ns`).
@@ -75,11 +75,11 @@ pub struct QuickAck {
     timer_runs: bool,
     /// Segments out of order since the cumulative acknowledgement moved (`dup_ack_counter`), at most [`UNCOMPRESSED`].
     repeated: u32,
-    /// Of these, those that wait for a common ACK (`compressed_ack`).
+    /// Number of these segments that wait for a common ACK (`compressed_ack`).
     compressed: u32,
     /// The longest wait of an ACK that is compressed.
     compression: Duration,
-    /// In ticks of which the timer of a delayed ACK counts.
+    /// The clock in whose ticks the timer of a delayed ACK counts.
     clock: Option<KernelClock>,
 }
 
@@ -255,8 +255,8 @@ mod tests {
         assert_eq!(take(&mut policy, in_order(18)), When::By(ms(58)));
     }
 
-    /// After the first sixteen segments, every second one is answered at once. From the 31st on each is, until one is out of
-    /// order.
+    /// After the first sixteen segments, every second segment is answered at once. From the 31st on, every segment is, until one
+    /// arrives out of order.
     #[test]
     fn segments_that_make_the_window_grow_are_answered_at_once() {
         let quick_of = |policy: &mut QuickAck, times: std::ops::Range<u64>| {
@@ -308,8 +308,8 @@ mod tests {
         }
     }
 
-    /// The first three out of order are answered at once, and later ones 1 ms after the first of them. When the cumulative
-    /// acknowledgement moves, it begins anew. The 45th that waits brings the ACK.
+    /// The first three segments out of order are answered at once. Later ones are answered together, 1 ms after the first of them.
+    /// When the cumulative acknowledgement advances, this starts again. The 45th waiting segment triggers the ACK.
     #[test]
     fn acks_out_of_order_are_compressed_after_three() {
         let parameters = Parameters { compression: Duration::from_millis(1), ..Parameters::default() };

@@ -1,9 +1,9 @@
-//! ACKs as rare as TACK's (Li et al., SIGCOMM 2020, equation 3): `min(bw / (L * MSS), beta / RTTmin)` a second. One comes when L
-//! segments have arrived and 1/beta of the least round trip has passed since the last one.
+//! ACKs as rare as TACK's (Li et al., SIGCOMM 2020, equation 3): `min(bw / (L * MSS), beta / RTTmin)` a second. The receiver sends an ACK when
+//! L segments have arrived and 1/beta of the least round trip has passed since the last ACK.
 //!
-//! TACK's receiver measures RTTmin with its sender's help; this one knows no RTT, so the interval RTTmin / beta is a parameter.
-//! TACK's rich ACKs and its receiver-side loss detection are not modelled. Instead a segment out of order is acknowledged at
-//! once. Without that, ACKs with more SACK blocks wait as long as other ACKs.
+//! TACK's receiver measures RTTmin with its sender's help. This receiver knows no RTT, so the interval RTTmin / beta is a parameter. TACK's
+//! rich ACKs and its receiver-side loss detection are not modelled. Instead, a segment out of order is acknowledged at once. Without that,
+//! ACKs with more SACK blocks wait as long as other ACKs.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
 use crate::units::{Duration, Time};
@@ -27,7 +27,7 @@ crate::parameters! {
 pub struct Stretch {
     parameters: Parameters,
     waiting: u32,
-    /// When the ACK of what waits is due.
+    /// Time at which the pending ACK is due.
     due: Time,
     /// The earliest time of the next ACK that counts segments.
     next: Time,
@@ -39,7 +39,7 @@ impl Stretch {
         Stretch { parameters, waiting: 0, due: Time::NEVER, next: Time::ZERO }
     }
 
-    /// When the ACK is due that answers one segment more.
+    /// Time at which the ACK is due that acknowledges one more segment.
     fn add(&mut self, arrival: &Arrival) -> Time {
         let Parameters { segments, timer, out_of_order, .. } = self.parameters;
         self.waiting += 1;

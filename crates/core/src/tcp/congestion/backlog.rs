@@ -14,7 +14,7 @@ pub fn backlog(window: f64, base: Duration, rtt: Duration) -> f64 {
 pub struct Round {
     /// Segments delivered in it.
     pub window: f64,
-    /// Of these, those that waited in queues.
+    /// Number of these segments that waited in queues.
     pub backlog: f64,
 }
 
@@ -31,8 +31,8 @@ pub struct Rounds {
 impl Rounds {
     /// Takes an ACK; gives the round that it ends, if that was seen from its beginning.
     pub fn on_ack(&mut self, ack: &AckEvent) -> Option<Round> {
-        // The ACK that begins a round counts for the one before, as in Linux. In slow start the first segment of a round meets no
-        // queue of its own making, and would hide the queue of the others.
+        // The ACK that begins a round counts for the round before, as in Linux. In slow start, the first segment of a round finds
+        // no queue made by its own flow. Its RTT would hide the queue that the other segments see.
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
@@ -49,7 +49,7 @@ impl Rounds {
         ended
     }
 
-    /// The present round says nothing: the window changed in it.
+    /// Discards the present round, because the window changed in it.
     pub fn discard(&mut self) {
         self.whole = false;
     }

@@ -5,7 +5,7 @@
 //! they differ, this follows Linux: pacing 1 % below the bandwidth, even windows, and room for aggregation. Only a lower sample
 //! refreshes the minimum RTT, so that ProbeRTT comes every ten seconds. The filters are exact where Linux approximates them.
 //!
-//! [`linux`] has what Linux does besides, of which the draft says nothing.
+//! [`linux`] has further features of Linux that the draft does not mention.
 
 pub mod linux;
 mod policer;
@@ -111,9 +111,9 @@ pub struct BbrOf<const LINUX: bool> {
     cwnd: f64,
     prior_cwnd: f64,
     pacing: Rate,
-    /// What `pacing` was last worked out for: the bandwidth, the gain, and whether the pipe was full.
+    /// Inputs of the last computation of `pacing`: the bandwidth, the gain, and whether the pipe was full.
     paced_for: (f64, f64, bool),
-    /// Of the pacing rate, segments.
+    /// Send quantum at the pacing rate, segments.
     quantum: f64,
     has_seen_rtt: bool,
     recovery: Recovery,

@@ -166,7 +166,7 @@ struct Latest {
     losses: u32,
 }
 
-/// How the probe for bandwidth raises the long-term bound (section 2.14).
+/// State of the raise of the long-term bound while BBR probes for bandwidth (section 2.14).
 #[derive(Debug, Clone, Copy)]
 struct Raise {
     rounds: u32,
@@ -520,7 +520,7 @@ impl Bbr3 {
         too_high(rate.lost, rate.sent_in_flight, self.parameters.loss_threshold)
     }
 
-    /// Section 5.5.10.2, HandleInflightTooHigh. Whether it changed the state.
+    /// Section 5.5.10.2, HandleInflightTooHigh. Returns whether it changed the state.
     fn handle_too_high(&mut self, rate: &RateSample, newly_lost: u32, app_limited: bool) -> bool {
         self.previous_too_high = true;
         self.probe_sample = false;
@@ -536,7 +536,7 @@ impl Bbr3 {
         false
     }
 
-    /// Section 5.3.3.9, AdaptLongTermModel. Whether it changed the state.
+    /// Section 5.3.3.9, AdaptLongTermModel. Returns whether it changed the state.
     fn adapt_long_term_model(&mut self, ack: &AckEvent, signals: &Signals) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && signals.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;

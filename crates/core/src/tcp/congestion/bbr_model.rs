@@ -1,4 +1,4 @@
-//! What both versions of BBR measure of a path, and how they turn it into a window and a pacing rate.
+//! The measurements of a path that both versions of BBR use, and the window and pacing rate that follow from them.
 //!
 //! "v1" is draft-cardwell-iccrg-bbr-congestion-control-00 with Linux 6's tcp_bbr.c where that differs; "v3" is
 //! draft-ietf-ccwg-bbr (editors' copy of August 2026, after -06). Bandwidth is in segments per second, volumes in
@@ -14,10 +14,10 @@ pub const MIN_PIPE_CWND: f64 = 4.0;
 /// Gain of the window, for delayed and aggregated ACKs (v1: probe_bw's cwnd_gain; v3: DefaultCwndGain).
 pub const CWND_GAIN: f64 = 2.0;
 
-/// How long ProbeRTT holds the window down, at least (v1 and v3: ProbeRTTDuration).
+/// Least duration of ProbeRTT's small window (v1 and v3: ProbeRTTDuration).
 pub const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
-/// How long a minimum RTT is believed (v1: RTpropFilterLen; v3: MinRTTFilterLen).
+/// Time for which a minimum RTT stays valid (v1: RTpropFilterLen; v3: MinRTTFilterLen).
 pub const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// Pacing stays this much below the bandwidth, to keep queues short (Linux: bbr_pacing_margin_percent; v3:
@@ -40,8 +40,8 @@ const QUANTUM_MAX_BYTES: f64 = 65536.0;
 /// Rounds over which the excess of delivered segments is remembered (v3: ExtraAckedFilterLen; Linux 5: 5 to 10).
 const AGGREGATION_ROUNDS: u64 = 10;
 
-/// Delivery rate of a sample, if it is one: an interval shorter than the least RTT comes of a spurious retransmission
-/// (v3, section 4.1.2.3).
+/// Delivery rate of a sample, or `None` if the sample is invalid: an interval shorter than the least RTT indicates a spurious
+/// retransmission (v3, section 4.1.2.3).
 pub fn bandwidth_sample(rate: &RateSample, min_rtt: Option<Duration>) -> Option<f64> {
     let valid = rate.delivered > 0 && rate.interval > Duration::ZERO && Some(rate.interval) >= min_rtt;
     valid.then(|| f64::from(rate.delivered) / rate.interval.as_secs())
@@ -95,7 +95,7 @@ pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasu
 /// The greatest value of the last instants of a virtual time. No value is negative.
 #[derive(Debug, Clone, Default)]
 pub struct MaxFilter {
-    /// Times rising, values falling: what may still become the maximum.
+    /// Values that may still become the maximum, with rising times and falling values.
     candidates: VecDeque<(u64, f64)>,
     /// The first and the last of them.
     first: (u64, f64),
@@ -172,7 +172,7 @@ impl FullPipe {
         self.baseline = 0.0;
     }
 
-    /// Takes the bandwidth at the end of a round that the application did not limit.
+    /// Records the bandwidth at the end of a round that the application did not limit.
     pub fn end_round(&mut self, bandwidth: f64) {
         if bandwidth >= self.baseline * FULL_PIPE_GROWTH {
             *self = FullPipe::from(bandwidth);
@@ -181,13 +181,13 @@ impl FullPipe {
         }
     }
 
-    /// Whether it is full.
+    /// Whether the pipe is full.
     pub fn reached(&self) -> bool {
         self.rounds >= FULL_PIPE_ROUNDS
     }
 }
 
-/// How many more segments arrive at once than the bandwidth explains: ACKs and links that aggregate.
+/// Number of segments that arrive at once beyond the measured bandwidth, because ACKs and links aggregate.
 #[derive(Debug, Clone, Default)]
 pub struct Aggregation {
     start: Time,
@@ -229,7 +229,7 @@ pub struct HeldDown {
 }
 
 impl HeldDown {
-    /// Sending is limited now, with these numbers of segments delivered and in flight.
+    /// Records that sending is limited now, with these numbers of segments delivered and in flight.
     pub fn mark(&mut self, total_delivered: u64, in_flight: u32) {
         if self.last.is_none_or(|last| total_delivered > last) {
             self.first = total_delivered;

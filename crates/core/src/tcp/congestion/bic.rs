@@ -1,10 +1,10 @@
-//! BIC (Xu, Harfoush, Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004): a binary search
-//! for the window at which the last loss came.
+//! BIC (Xu, Harfoush, Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004): a binary search for
+//! the window at which the last loss happened.
 //!
-//! In a round trip the paper goes half the way to that window, at least Smin and at most Smax. Beyond it, the paper searches for
-//! a new one with steps that double. This follows Linux with its constants: a quarter of the way, steps of a fifth of a segment
-//! where that is less than two, and a third of the distance beyond the old window. After a timeout the old window is forgotten
-//! (also Linux).
+//! In a round trip, the paper increases the window by half of the distance to that window, at least by Smin and at most by Smax.
+//! Above it, the paper searches for a new maximum with steps that double. This file follows Linux with its constants. A round trip
+//! adds a quarter of the distance, or steps of a fifth of a segment where the distance is less than two. Above the old window, it
+//! adds a third of the distance. After a timeout the old window is forgotten (also Linux).
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};

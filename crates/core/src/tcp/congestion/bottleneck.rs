@@ -59,7 +59,7 @@ struct Segment {
     lost: u64,
 }
 
-/// What happened over a span.
+/// Measurements over a time span.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Observed {
     /// Segments delivered per second.
@@ -185,7 +185,7 @@ impl<C: CongestionControl> Bench<C> {
         self.next_number += 1;
     }
 
-    /// Takes the next ACK and returns its RTT in seconds.
+    /// Receives the next ACK and returns its RTT in seconds.
     fn receive_ack(&mut self) -> f64 {
         let prior_in_flight = self.outstanding.len() as u32;
         let mut newly_lost = 0;
@@ -287,7 +287,7 @@ pub enum Call {
     Undo,
     /// Recovery ended.
     Recovered,
-    /// Nothing was in flight for this long.
+    /// An idle time of this length, with nothing in flight.
     Idle(Duration),
 }
 

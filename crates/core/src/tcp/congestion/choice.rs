@@ -29,10 +29,10 @@ impl ControlSpec {
         }
     }
 
-    /// Refuses a parameter out of its range, and a control that nobody provides.
+    /// Refuses a parameter out of its range, and a Python control without a factory.
     ///
     /// # Errors
-    /// Names the parameter, its value and what would be right.
+    /// Names the parameter, its value and a correct value.
     pub fn check(&self) -> Result<(), String> {
         match self {
             ControlSpec::Named(spec) => spec.check(),
@@ -41,7 +41,7 @@ impl ControlSpec {
         }
     }
 
-    /// Why a flow of this stack could not go on, if so.
+    /// The fault of a flow of this stack; `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         match self {
             ControlSpec::Named(_) => None,

@@ -40,7 +40,8 @@ pub fn delay_part(dwnd: f64, window: f64, backlog: f64, parameters: &Parameters)
     }
 }
 
-/// The delay part after a loss: what Reno's half of its own part lacks to 1 - beta of the whole (Tan et al. equation 5).
+/// The delay part after a loss: the difference between 1 - beta of the whole window and half of Reno's part (Tan et al. equation
+/// 5).
 pub fn delay_part_after_loss(window: f64, cwnd: f64, beta: f64) -> f64 {
     (window * (1.0 - beta) - cwnd / 2.0).max(0.0)
 }

@@ -1,4 +1,4 @@
-//! CUBIC's window, RFC 9438: a cubic function of the time since the last congestion, and never below what Reno would have.
+//! CUBIC's window, RFC 9438: a cubic function of the time since the last congestion, and never below Reno's window.
 //!
 //! Slow start is the stack's choice ([`super::slow_start`]; RFC 9438 section 4.10). The reduction uses the flight (flight_size),
 //! at most cwnd (section 4.6). An ACK for n segments counts as n ACKs, so that delayed ACKs do not slow the curve. Growth is
@@ -40,7 +40,7 @@ pub fn time_to_maximum(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
     libm::cbrt((w_max - cwnd_epoch).max(0.0) / c)
 }
 
-/// Where the window is to be after the next round trip: at least `cwnd`, at most 1.5 times it (RFC 9438 section 4.2).
+/// Target of the window after the next round trip: at least `cwnd`, at most 1.5 times it (RFC 9438 section 4.2).
 pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
     at_most(at_least(w_cubic, cwnd), 1.5 * cwnd)
 }
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn rfc9438_equation_5_average_window_within_5_percent() {
-        // The pull towards the fixed point is cubic as well, so it is weak near that point: a start 30 % off has an effect for
-        // hundreds of losses. So the start is the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
+        // Near the fixed point, the windows approach it only with a cubic term, so a start 30 % off has an effect for hundreds
+        // of losses. So the test starts at the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
         for p in [1e-4, 3e-5, 1e-5] {
             let expected = average_window(0.4, 0.7, RTT.as_secs(), p);
             let w_max = expected * 4.0 / 3.7;

@@ -12,7 +12,7 @@ pub trait ControlFactory: Send + Sync {
     fn build(&self, flow: FlowContext, fault: &FirstFault) -> Box<dyn Snapshot>;
 }
 
-/// The text of a control, and what the caller made of it.
+/// The text of a control, and the factory that the caller made from it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomSpec {
@@ -27,12 +27,12 @@ pub struct CustomSpec {
 }
 
 impl CustomSpec {
-    /// Gives it what makes its controls.
+    /// Sets the factory that builds its controls.
     pub fn provide(&mut self, factory: Arc<dyn ControlFactory>) {
         self.factory = Some(factory);
     }
 
-    /// Refuses a control that nobody provides.
+    /// Refuses a control without a factory.
     ///
     /// # Errors
     /// Says that only the package for Python runs it.

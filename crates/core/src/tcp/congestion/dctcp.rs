@@ -1,8 +1,8 @@
 //! DCTCP: a window that shrinks by the share of its segments that were marked (RFC 8257; Alizadeh et al., "Data Center TCP",
 //! 2010). Every other congestion signal halves it.
 //!
-//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo. Its queues mark from a backlog on
-//! (`ecn-threshold`).
+//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo. Its queues mark packets above a
+//! backlog threshold (`ecn-threshold`).
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -28,7 +28,7 @@ pub fn reduced(cwnd: f64, alpha: f64) -> f64 {
     cwnd * (1.0 - alpha / 2.0)
 }
 
-/// The estimate in the steady state of flows that reach the marking threshold together with `window` segments each: `alpha^2 (1 -
+/// The estimate in the steady state, if all flows reach the marking threshold together with `window` segments each: `alpha^2 (1 -
 /// alpha/4) = (2 W + 1) / (W + 1)^2`, nearly `2 / W` (Alizadeh et al. section 3.3, equation 6).
 pub fn steady_alpha(window: f64) -> f64 {
     let target = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));

@@ -1,4 +1,4 @@
-//! Why a congestion control that came with the scenario could not go on.
+//! Faults of a congestion control that comes with the scenario.
 
 use crate::units::Time;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct FirstFault(Arc<Mutex<Option<(Time, String)>>>);
 
 impl FirstFault {
-    /// A flow's control failed at this time. Of several faults the earliest counts, whatever the order of visits.
+    /// Records that a flow's control failed at this time. Of several faults the earliest counts, in any order of calls.
     pub fn record(&self, now: Time, problem: String) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = (now, problem);

@@ -1,5 +1,5 @@
 //! H-TCP (draft-leith-tcp-htcp-06; Leith and Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004). The
-//! window grows faster with the time since the last congestion. A loss takes the share that empties the queue.
+//! window grows faster with the time since the last congestion. A loss reduces it by the share that empties the queue.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent};
@@ -38,12 +38,12 @@ pub fn scale_by_rtt(growth: f64, rtt: f64) -> f64 {
     (growth * (rtt / REFERENCE_RTT).clamp(RTT_RATIOS.0, RTT_RATIOS.1)).max(1.0)
 }
 
-/// Segments a round trip: what makes the growth independent of `beta` on average.
+/// Segments per round trip. The factor makes the growth independent of `beta` on average.
 pub fn alpha(growth: f64, beta: f64) -> f64 {
     2.0 * (1.0 - beta) * growth
 }
 
-/// What remains of the window: the share of the pipe in it, within bounds.
+/// Factor of the window after a loss: the share of the pipe in it, within bounds.
 pub fn beta(rtt_min: f64, rtt_max: f64, beta_min: f64, beta_max: f64) -> f64 {
     (rtt_min / rtt_max).min(beta_max).max(beta_min)
 }

@@ -34,12 +34,12 @@ impl<C: CongestionControl> Ideal<C> {
         Ideal { control, rtt, now: Time::ZERO, round_end: Time::ZERO }
     }
 
-    /// One segment is acknowledged, which counts as `growth`.
+    /// Acknowledges one segment, which counts as `growth`.
     pub fn ack(&mut self, growth: u32) {
         self.ack_after(RTT, growth);
     }
 
-    /// One segment is acknowledged that took `rtt`; the next one follows when the window says.
+    /// Acknowledges one segment that took `rtt`. The window determines when the next one follows.
     pub fn ack_after(&mut self, rtt: Duration, growth: u32) {
         let in_flight = self.control.cwnd() as u32;
         let round_start = self.now >= self.round_end;
@@ -81,7 +81,7 @@ impl<C: CongestionControl> Ideal<C> {
         }
     }
 
-    /// ACKs for so long.
+    /// Delivers ACKs for this time.
     pub fn acks_for(&mut self, seconds: f64) {
         let end = self.now + Duration::from_secs_f64(seconds);
         while self.now < end {

@@ -40,8 +40,8 @@ pub fn alpha(d_a: f64, d_m: f64, alpha_min: f64, alpha_max: f64) -> f64 {
     d_m * alpha_min * alpha_max / (d_m * alpha_min + d_a * (alpha_max - alpha_min))
 }
 
-/// Share that a loss takes at average queueing delay `d_a` if the greatest seen is `d_m` (section 3.1): `beta_min` up to d2,
-/// `beta_max` from d3 on, linear between them.
+/// Share of the window that a loss takes, at average queueing delay `d_a` and greatest delay `d_m` (section 3.1): `beta_min` up
+/// to d2, `beta_max` from d3 on, linear between them.
 pub fn beta(d_a: f64, d_m: f64, beta_min: f64, beta_max: f64) -> f64 {
     let (d_2, d_3) = (ETA.1 * d_m, ETA.2 * d_m);
     if d_a <= d_2 {
@@ -130,7 +130,7 @@ impl IncreaseDecrease for ByDelay {
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
         let remains = window * (1.0 - self.beta);
         if matches!(event.kind, CongestionKind::Timeout { .. }) {
-            // As Linux: the measurements belong to a path that may be gone.
+            // As in Linux: the measurements belong to a path that may have changed.
             (self.alpha, self.beta) = (1.0, 0.5);
             (self.above, self.low_rounds) = (false, 0);
             self.round = (0.0, 0);

@@ -92,7 +92,7 @@ crate::parameters! {
 pub enum Region {
     /// Below ssthresh.
     SlowStart,
-    /// From ssthresh to 1 + gamma times it.
+    /// From ssthresh to 1 + gamma times ssthresh.
     RampUp,
     /// Beyond.
     Additive,
@@ -120,7 +120,7 @@ pub fn increase(cwnd: f64, region: Region, parameters: &Parameters, scheme: f64,
     }
 }
 
-/// What remains of a window after a reduction (Table I, last row).
+/// Factor of the window in a reduction (Table I, last row).
 pub fn remainder(region: Region, parameters: &Parameters) -> f64 {
     match region {
         Region::SlowStart => parameters.beta_3,
@@ -205,7 +205,7 @@ pub struct Kikolo {
     window: Window,
     before_reduction: Window,
     occupancy: Occupancy<4>,
-    /// When the last signal came. Nothing else in the same ACK is a third duplicate.
+    /// Time of the last signal. Further events of the same ACK are not a third duplicate.
     signalled: Time,
     refined_round: bool,
 }

@@ -9,16 +9,17 @@ use crate::units::{Duration, Time};
 
 /// The difference between Linux's controls. Windows are in whole segments.
 pub trait Rules: Send + Sync {
-    /// Its constants.
+    /// Parameters of the algorithm.
     type Parameters;
 
-    /// Whether it looks itself at whether the window was the limit. Then [`Self::grow`] sees all ACKs that might grow the window.
+    /// Whether the algorithm itself checks that the window was the limit. Then [`Self::grow`] sees all ACKs that might grow the
+    /// window.
     const JUDGES_LIMIT: bool = false;
 
-    /// For a flow that has not sent yet.
+    /// The state of a flow that has not sent yet.
     fn new(parameters: Self::Parameters, flow: &FlowContext) -> Self;
 
-    /// The window to begin with, where the stack has `of_stack`.
+    /// The initial window, where the stack has `of_stack`.
     fn initial_window(&self, of_stack: u32) -> u32 {
         of_stack
     }
@@ -40,37 +41,38 @@ pub trait Rules: Send + Sync {
         window.grow(window.cwnd, acked);
     }
 
-    /// As [`CongestionControl::backs_off`].
+    /// See [`CongestionControl::backs_off`].
     fn backs_off(&self) -> Option<bool> {
         None
     }
 
-    /// The slow-start threshold after a congestion that met this window.
+    /// The slow-start threshold after a congestion with this window.
     fn ssthresh(&mut self, cwnd: u32, event: &CongestionEvent) -> u32;
 
-    /// A timeout began an episode; `new` if none was in progress, so that [`Self::ssthresh`] has been asked.
+    /// Called when a timeout began an episode. `new` is set if no episode was in progress; then [`Self::ssthresh`] was called
+    /// before.
     fn on_timeout(&mut self, _window: &mut Window, _new: bool) {}
 
-    /// The episode is over, and all sent before it is acknowledged. `timeout` if a timeout had begun it.
+    /// Called when the episode is over and all segments sent before it are acknowledged. `timeout` is set if a timeout had begun it.
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {}
 
-    /// An idle time of more than a timeout ends the window (`CA_EVENT_CWND_RESTART`); the window is still that before it.
+    /// Called before an idle time of more than a timeout reduces the window (`CA_EVENT_CWND_RESTART`).
     fn on_window_restart(&mut self, _window: &Window) {}
 
-    /// Sending begins with nothing in flight (`CA_EVENT_TX_START`): after idling, or after a timeout.
+    /// Called when sending begins with nothing in flight (`CA_EVENT_TX_START`): after idling, or after a timeout.
     fn on_restart(&mut self) {}
 
-    /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
+    /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _window: &mut Window, _rtt: &RttEstimate) {}
 
-    /// A loss within the reduction after a mark (`tcp_enter_recovery`).
+    /// Called for a loss within the reduction after a mark (`tcp_enter_recovery`).
     fn on_loss_in_reduction(&mut self, _window: &mut Window) {}
 
-    /// The last reduction was spurious: forget it.
+    /// Forgets the last reduction, which was spurious.
     fn undo(&mut self) {}
 }
 
-/// What the flow recovers from.
+/// The kind of episode in which the flow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Episode {
     None,
@@ -81,7 +83,7 @@ enum Episode {
     Ending {
         timeout: bool,
     },
-    /// Taken back with the present ACK, which has not been observed.
+    /// The reduction was undone by the present ACK, which has not been observed.
     Undone,
 }
 

@@ -1,10 +1,10 @@
 //! BIC as Linux has it: [`super::bic`] in whole segments.
 //!
 //! Differences from [`super::bic`]:
-//! - The window grows by one segment for `n` acknowledged. This number is found anew when the window has changed or 1/32 s has
-//!   passed. It is divided by the estimate of segments per ACK, though segments count, so that growth is up to twice as fast.
+//! - The window grows by one segment per `n` acknowledged segments. The control recomputes `n` when the window has changed or 1/32 s has
+//!   passed. It divides `n` by the estimate of segments per ACK although it counts segments, so growth is up to twice as fast.
 //! - All divisions round down.
-//! - The reduction is from the window, whatever was in flight. An undo leaves the window of the last loss.
+//! - The reduction is from the window, not from the flight. An undo restores the window of the last loss.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
@@ -26,7 +26,7 @@ const MAX_INCREMENT: u32 = 16;
 const SEARCH: u32 = 4;
 /// Round trips for `SEARCH` segments near the window of the last loss.
 const SMOOTH_PART: u32 = 20;
-/// What remains of the window after a loss, in 1024ths.
+/// Factor of the window after a loss, in 1024ths.
 const BETA: u32 = 819;
 /// Without a window of the last loss, growth by one segment takes at most this number of acknowledged segments.
 const SLOWEST_BEFORE_LOSS: u32 = 20;
@@ -35,8 +35,8 @@ const REFRESH: u32 = 32;
 /// Segments per ACK at first, in 16ths.
 const INITIAL_RATIO: u32 = 32;
 
-/// How many segments to acknowledge for one more in the window, when the last loss came at `last_max` (0: none) and an ACK passes
-/// `ratio`/16 segments.
+/// Number of acknowledged segments per growth of the window by one. The last loss was at a window of `last_max` (0: none), and an ACK
+/// acknowledges `ratio`/16 segments.
 pub fn segments_per_increase(cwnd: u32, last_max: u32, ratio: u32) -> u32 {
     if cwnd <= LOW_WINDOW {
         return cwnd;

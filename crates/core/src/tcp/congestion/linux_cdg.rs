@@ -2,11 +2,11 @@
 //! 2011). It is Reno that also backs off by chance when the RTT rises from one round trip to the next.
 //!
 //! Differences from the paper:
-//! - A sum of gradients stands for their mean. The round trips of a reduction have none, so that its effect is not taken for a gradient.
+//! - A sum of gradients replaces their mean. Round trips in a reduction have no gradient, so that its effect is not taken for a gradient.
 //! - A back-off is spread over a round trip by proportional rate reduction, as after a congestion mark.
 //! - Tolerance of losses that no queue explains is off by default.
 //! - Slow start may also end by a train of ACKs or a grown RTT (HyStart).
-//! - RTTs of delayed ACKs are not taken for the greatest one.
+//! - RTTs of delayed ACKs do not count for the greatest RTT.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
@@ -55,7 +55,7 @@ pub fn backoff_probability(gradient: i64, factor: f64) -> f64 {
     -libm::expm1(-1e-6 * factor * gradient as f64)
 }
 
-/// Whole microseconds; `None` for less than one.
+/// The RTT in whole microseconds; `None` for less than one.
 fn micros(rtt: Duration) -> Option<i64> {
     Some((rtt.0 / Duration::from_micros(1).0) as i64).filter(|rtt| *rtt > 0)
 }
@@ -94,7 +94,7 @@ enum Queue {
     Full,
 }
 
-/// What HyStart remembers of a round trip.
+/// HyStart's measurements of a round trip.
 #[derive(Debug, Clone, Copy, Default)]
 struct Train {
     /// When it began and had its last ACK, microseconds.
@@ -128,7 +128,7 @@ pub struct ByGradient {
     /// Segments outstanding when the round trip began, and those acknowledged since.
     length: u32,
     passed: u32,
-    /// An episode after a timeout goes on.
+    /// An episode after a timeout is in progress.
     timed_out: bool,
     /// An ACK has come.
     began: bool,
@@ -157,7 +157,8 @@ impl ByGradient {
         }
     }
 
-    /// Takes the RTT of an ACK. After an ACK of several segments, one of a single segment may be delayed. Its RTT can only be the least.
+    /// Records the RTT of an ACK. After an ACK of several segments, an ACK of a single segment may be delayed, so its RTT only counts for
+    /// the least RTT.
     fn measure(&mut self, ack: &AckEvent) {
         let Some(rtt) = ack.rtt.and_then(micros) else { return };
         if ack.outstanding == ack.in_flight {
@@ -199,7 +200,7 @@ impl ByGradient {
         }
     }
 
-    /// A round trip begins with the last ACK.
+    /// Begins a round trip with the last ACK.
     fn begin_round(&mut self) {
         (self.before, self.now) = (self.now, Extremes::default());
         (self.length, self.passed) = (self.outstanding, 0);
@@ -243,7 +244,7 @@ impl Rules for ByGradient {
 
     fn observe(&mut self, window: &mut Window, ack: &AckEvent, open: bool, rtt: &RttEstimate) {
         if !std::mem::replace(&mut self.began, true) {
-            // The first round trip has the handshake's RTT as well, which is the least so far.
+            // The first round trip includes the handshake's RTT, which is the least so far.
             rtt.minimum().and_then(micros).into_iter().for_each(|least| self.now.sample(least));
         }
         self.backs_off = false;
@@ -326,7 +327,7 @@ mod tests {
         Ideal::new(LinuxCdg::new(parameters, flow(1)))
     }
 
-    /// Whether a flow asks for a reduction within 20 round trips, each of which takes this much longer than the one before.
+    /// Whether the control requests a reduction within 20 round trips. Each round trip is `rise` longer than the one before.
     fn backs_off(path: &mut Ideal<LinuxCdg>, rise: Duration) -> bool {
         (0..20).any(|round| {
             let acks = path.control.cwnd() as u32;

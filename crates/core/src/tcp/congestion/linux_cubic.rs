@@ -1,16 +1,16 @@
 //! CUBIC as Linux 6.1 has it: RFC 9438's curve in whole segments, with Linux's HyStart, for comparison with Linux.
 //!
 //! Differences from [`super::cubic`]:
-//! - The window grows by whole segments, one for every `n` acknowledged. This number is found anew when the window has changed or
+//! - The window grows by whole segments, one per `n` acknowledged segments. The control recomputes `n` when the window has changed or
 //!   1/32 s has passed.
 //! - The curve's distance from its origin is rounded down to whole segments on both sides of the origin.
-//! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is evaluated
-//!   at most once a tick.
-//! - Without a remembered maximum the window grows by at least one segment for twenty.
+//! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is evaluated at most
+//!   once a tick.
+//! - Without a remembered maximum, the window grows by at least one segment per twenty.
 //! - Reno's window is estimated by counting acknowledged segments.
-//! - The reduction is from the window, whatever was in flight.
-//! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train
-//!   counts as long after the least RTT and a millisecond, and after half of that if the sender is not paced.
+//! - The reduction is from the window, not from the flight.
+//! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train counts as
+//!   long after the least RTT and a millisecond. If the sender is not paced, it counts as long after half of that.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
@@ -42,7 +42,7 @@ const FASTEST: u32 = 2;
 const REFRESH: u32 = 32;
 /// RTT samples of a round trip before HyStart judges by them.
 const HYSTART_SAMPLES: u32 = 8;
-/// What HyStart adds to the least RTT for receivers that aggregate segments (`hystart_ack_delay`, below 2 Gbit/s).
+/// Margin that HyStart adds to the least RTT for receivers that aggregate segments (`hystart_ack_delay`, below 2 Gbit/s).
 const AGGREGATION: Duration = Duration::from_millis(1);
 /// ACKs no further apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
@@ -52,7 +52,7 @@ pub fn target(c: f64, t: f64, k: f64, origin: f64) -> f64 {
     origin + w_cubic(c, t, k, 0.0).trunc()
 }
 
-/// How many segments to acknowledge for one more in the window, to reach `target` in a round trip.
+/// Number of acknowledged segments per growth of the window by one, to reach `target` in a round trip.
 pub fn segments_per_increase(cwnd: f64, target: f64) -> u32 {
     if target > cwnd { (cwnd / (target - cwnd)) as u32 } else { 100 * cwnd as u32 }
 }
@@ -63,12 +63,12 @@ pub fn segments_per_reno_increase(cwnd: u32, beta: f64) -> u32 {
     ((cwnd * eighths) >> 3).max(1)
 }
 
-/// How much above the least RTT ends slow start: an eighth of it, between 4 and 16 ms.
+/// Rise of the RTT over the least RTT that ends slow start: an eighth of the least RTT, between 4 and 16 ms.
 pub fn hystart_threshold(min_rtt: Duration) -> Duration {
     (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
-/// What HyStart remembers of a round trip.
+/// HyStart's measurements of a round trip.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     start: Time,
@@ -80,7 +80,7 @@ struct Round {
 }
 
 impl Round {
-    /// The round after so many more segments were acknowledged, in slow start or not; `None` once it is over.
+    /// The round after `cumulative` more segments were acknowledged, in slow start or not; `None` once it is over.
     fn after(self, cumulative: u32) -> Option<Round> {
         self.remaining.checked_sub(cumulative).map(|remaining| Round { remaining, ..self })
     }
@@ -200,7 +200,7 @@ impl LinuxCubic {
         self.per_increase = self.per_increase.max(FASTEST);
     }
 
-    /// To be where the curve is a least RTT from now; begins a stage if there is none.
+    /// Sets `per_increase` so that the window reaches the curve's value a least RTT from now. Begins a stage if there is none.
     fn follow_curve(&mut self, now: Time, acked: u32) {
         let (c, cwnd) = (self.parameters.c, f64::from(self.window.cwnd));
         let Epoch { start, k, origin, .. } = *self.epoch.get_or_insert_with(|| Epoch {
@@ -218,7 +218,7 @@ impl LinuxCubic {
         }
     }
 
-    /// To be no slower than Reno's window.
+    /// Lowers `per_increase` if Reno's window would be larger.
     fn follow_reno(&mut self) {
         let Some(epoch) = &mut self.epoch else { return };
         let window = self.window.cwnd;
@@ -317,7 +317,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(micros)
     }
 
-    /// As above with a least RTT of 9 ms, three ticks of 4 ms: 7 segments for one more, to be at 8 in a round trip.
+    /// As above with a least RTT of 9 ms, three ticks of 4 ms: one more segment per 7, so that the window is 8 after a round trip.
     #[test]
     fn the_curve_is_taken_a_least_rtt_ahead_in_whole_ticks() {
         let mut cubic = cubic(7, 10.0, 9);
@@ -377,8 +377,8 @@ mod tests {
         }
     }
 
-    /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged. ACKs that
-    /// HyStart does not judge, in a recovery or without an RTT, count as well.
+    /// SACK blocks deliver the last nine of ten outstanding segments. The round continues until more than ten are acknowledged. ACKs
+    /// that HyStart does not use, in a recovery or without an RTT, count as well.
     #[test]
     fn a_round_of_hystart_ends_with_the_cumulative_acknowledgement() {
         let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));

@@ -1,8 +1,8 @@
 //! DCTCP as Linux has it: Reno in whole segments that answers marks by the estimate of their share, in 1024ths.
 //!
 //! Differences from [`super::dctcp`]:
-//! - The estimate falls by at least 1/1024 a round trip, and to zero. All divisions round down.
-//! - The reduction is from the window, whatever was in flight.
+//! - The estimate falls by at least 1/1024 per round trip, and can reach zero. All divisions round down.
+//! - The reduction is from the window, not from the flight.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};

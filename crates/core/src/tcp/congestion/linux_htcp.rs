@@ -1,11 +1,12 @@
 //! H-TCP as Linux has it: [`super::htcp`] in whole segments, whole ticks and 128ths.
 //!
 //! Differences from [`super::htcp`]:
-//! - An ACK counts what the ACK before it passed. An ACK that adds a segment counts nothing, and the rest of the credit is lost.
-//! - The growth is found at a congestion and after each segment added. Its factor is a whole number, scaled by the least RTT.
-//! - The greatest RTT follows a sample by at most 20 ms above it, outside recovery only.
-//! - The throughput is a mean over windows, of which the first three round trips after a congestion restart it.
-//! - The first congestion, and least RTTs up to 10 ms, halve the window.
+//! - An ACK counts the segments that the ACK before it acknowledged. An ACK that adds a segment counts nothing, and the remaining
+//!   credit is lost.
+//! - The growth is recomputed at a congestion and after each added segment. Its factor is a whole number, scaled by the least RTT.
+//! - The greatest RTT follows a sample by at most 20 ms, and only outside recovery.
+//! - The throughput is a mean over windows. The first three round trips after a congestion restart it.
+//! - The first congestion halves the window. So does a congestion with a least RTT up to 10 ms.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
@@ -22,15 +23,15 @@ crate::parameters! {
 
 /// One, in 128ths.
 const ONE: u64 = 128;
-/// What remains after a loss, at least and at most, in 128ths (0.5 and 0.8).
+/// Least and greatest factor of the window after a loss, in 128ths (0.5 and 0.8).
 const BETA: (u64, u64) = (64, 102);
-/// The least RTT above which what remains follows the RTTs.
+/// Least RTT above which this factor depends on the RTTs.
 const SHORT_RTT: Duration = Duration::from_millis(10);
 /// A sample raises the greatest RTT if it exceeds it by at most this.
 const RISE: Duration = Duration::from_millis(20);
 
-/// Segments a round trip in 128ths, `elapsed` ticks after a congestion: 1 in the first second, then quadratic. It is scaled by the
-/// least RTT over 100 ms, within 1/10 and 2, and by what a loss takes.
+/// Segments per round trip in 128ths, `elapsed` ticks after a congestion: 1 in the first second, then quadratic. The growth is scaled
+/// by the least RTT over 100 ms, within 1/10 and 2, and by the share that a loss takes.
 pub fn alpha(elapsed: u64, hz: u64, rtt_min: u64, beta: u64) -> u64 {
     let beyond = elapsed.saturating_sub(hz);
     let mut factor = if beyond > 0 { 1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz } else { 1 };
@@ -41,7 +42,7 @@ pub fn alpha(elapsed: u64, hz: u64, rtt_min: u64, beta: u64) -> u64 {
     2 * factor * (ONE - beta)
 }
 
-/// What remains of the window in 128ths: the share of the path in the greatest RTT.
+/// Factor of the window after a loss in 128ths: the ratio of the least RTT to the greatest.
 pub fn beta(rtt_min: u64, rtt_max: u64) -> u64 {
     (ONE * rtt_min / rtt_max).clamp(BETA.0, BETA.1)
 }
@@ -54,7 +55,7 @@ pub fn is_steady(throughput: u64, before: u64) -> bool {
 /// The algorithm's state.
 pub type LinuxHtcp = LinuxBased<ByElapsedTime>;
 
-/// What a congestion changes and an undo restores.
+/// State that a congestion changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     /// The tick in which the last congestion was over.

@@ -1,11 +1,11 @@
-//! Hybla (Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", 2004) as Linux has it, in whole segments:
-//! a flow of a long path grows as fast as one whose RTT is 25 ms. It has 8ths of rho and 128ths of a segment.
+//! Hybla (Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", 2004) as Linux has it, in whole segments.
+//! A flow with a long RTT grows as fast as a flow with an RTT of 25 ms. It counts in 8ths of rho and in 128ths of a segment.
 //!
 //! Differences from the paper:
-//! - Every ACK counts once, whatever it passes. So delayed ACKs halve the growth.
+//! - Every ACK counts once, whatever number of segments it acknowledges. So delayed ACKs halve the growth.
 //! - 2^rho of a fraction of rho comes from a table of eight steps.
 //! - rho follows the least smoothed RTT.
-//! - The window begins with rho segments, and with the two of its initialisation until the first RTT is known.
+//! - The window begins with rho segments, and with two until the first RTT is known.
 //! - During recovery after a timeout it is Reno.
 
 use super::FlowContext;
@@ -47,7 +47,7 @@ pub fn avoidance_increment(rho: u32, cwnd: u32) -> u32 {
 /// The algorithm's state.
 pub type LinuxHybla = LinuxBased<Equalised>;
 
-/// rho, and the rest of the increments.
+/// rho, and the remainder of the increments.
 #[derive(Debug, Clone)]
 pub struct Equalised {
     /// In 8ths; none before the first RTT.
@@ -157,7 +157,8 @@ mod tests {
         assert_eq!(avoidance_increment(rho(Duration::from_secs(160)), 1000), 5_242_880);
     }
 
-    /// 100 ms are four times the reference: 16 segments a round trip, of which rounding to 128ths takes up to a tenth.
+    /// An RTT of 100 ms is four times the reference: the window grows by 16 segments per round trip. Rounding to 128ths takes up to a
+    /// tenth.
     #[test]
     fn it_grows_by_rho_squared_in_a_round_trip() {
         let mut path = Ideal::new(LinuxHybla::new(Parameters::default(), flow(1)));

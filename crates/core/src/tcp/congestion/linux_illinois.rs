@@ -2,9 +2,9 @@
 //!
 //! Differences from [`super::illinois`]:
 //! - It is Reno below a window of 15 segments.
-//! - The credit is cleared by every growth, so that its rest is lost. All divisions round down.
-//! - The ACK that ends fast recovery counts every segment that it passes, also those reported selectively before.
-//! - Growth and decrease are found at the first ACK of a round trip that may grow the window.
+//! - Every growth of the window clears the credit, so that its remainder is lost. All divisions round down.
+//! - The ACK that ends fast recovery counts every segment that it passes, also segments that SACK reported before.
+//! - Growth and decrease are recomputed at the first ACK of a round trip that may grow the window.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};

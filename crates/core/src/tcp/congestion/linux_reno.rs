@@ -1,4 +1,4 @@
-//! Reno as Linux has it: whole segments, half of the window after a loss, whatever was in flight.
+//! Reno as Linux has it: whole segments, and half of the window after a loss, independent of the flight.
 //!
 //! The growth is RFC 5681's, without the limit of RFC 3465 for one ACK in slow start.
 
@@ -14,7 +14,7 @@ crate::parameters! {
 /// The algorithm's state.
 pub type LinuxReno = LinuxBased<Reno>;
 
-/// It has none besides the window.
+/// The rules have no state besides the window.
 #[derive(Debug, Clone)]
 pub struct Reno;
 

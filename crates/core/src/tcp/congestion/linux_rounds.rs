@@ -54,12 +54,12 @@ impl RoundTrips {
         round.filter(|_| enough)
     }
 
-    /// A round trip begins with the last ACK taken.
+    /// Begins a round trip with the last recorded ACK.
     pub fn begin(&mut self) {
         (self.least, self.samples, self.passed, self.length) = (None, 0, 0, self.outstanding);
     }
 
-    /// Everything is forgotten, because nothing was in flight.
+    /// Forgets all measurements, because nothing was in flight.
     pub fn forget(&mut self) {
         *self = RoundTrips::default();
     }

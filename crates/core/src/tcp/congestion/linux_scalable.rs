@@ -1,5 +1,5 @@
-//! Scalable TCP as Linux has it: one segment for 100 acknowledged, or Reno's growth while the window is smaller, in whole segments.
-//! An eighth of the window goes at a loss, whatever was in flight. Linux has no legacy window.
+//! Scalable TCP as Linux has it, in whole segments: one segment per 100 acknowledged, or Reno's growth while the window is smaller.
+//! A loss takes an eighth of the window, independent of the flight. Linux has no legacy window.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
@@ -19,7 +19,7 @@ pub fn segments_per_increase(cwnd: u32) -> u32 {
 /// The algorithm's state.
 pub type LinuxScalable = LinuxBased<Exponential>;
 
-/// It has none besides the window.
+/// The rules have no state besides the window.
 #[derive(Debug, Clone)]
 pub struct Exponential;
 

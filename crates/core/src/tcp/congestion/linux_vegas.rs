@@ -1,9 +1,9 @@
 //! Vegas as Linux has it, in whole segments.
 //!
 //! Differences from [`super::vegas`]:
-//! - Diff is the window times the queueing delay over the *base* RTT, rounded down. It exceeds what waits in queues.
-//! - The bounds of Diff are 2 and 4 segments. Slow start doubles every round trip, and ends at a Diff above 1.
-//! - Leaving slow start takes what waits in queues out of the window, but for one segment.
+//! - Diff is the window times the queueing delay over the *base* RTT, rounded down. It exceeds the number of segments in queues.
+//! - The bounds of Diff are 2 and 4 segments. Slow start doubles the window every round trip, and ends at a Diff above 1.
+//! - At the end of slow start, the window shrinks by the number of segments in queues, minus one.
 //! - A round trip with fewer than three samples and fast recovery are Reno's.
 //! - The least RTT is forgotten whenever nothing was in flight, also by a timeout.
 
@@ -31,7 +31,7 @@ pub fn diff(cwnd: u32, round: RoundTrip) -> u32 {
     (u64::from(cwnd) * (round.least - round.base) / round.base) as u32
 }
 
-/// The window that sends as fast, without a queue.
+/// The window with the same rate, but without a queue.
 pub fn target(cwnd: u32, round: RoundTrip) -> u32 {
     (u64::from(cwnd) * round.base / round.least) as u32
 }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!((diff(60, round), target(60, round)), (12, 50));
     }
 
-    /// A timeout leaves nothing in flight, so that its retransmission begins Vegas anew. Half of the RTT is queue then, and the window shrinks below
+    /// A timeout leaves nothing in flight, so its retransmission restarts Vegas. Half of the RTT is then queueing delay. So the window shrinks below
     /// the threshold of 50, where Reno's would grow.
     #[test]
     fn after_a_timeout_it_measures_anew() {

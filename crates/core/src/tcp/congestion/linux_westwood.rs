@@ -44,7 +44,7 @@ pub struct FasterRecovery {
     payload: u32,
     /// The estimates of the first and the second filter, bytes a tick.
     bandwidth: (u64, u64),
-    /// The last and the least RTT, ticks; the least is to be measured anew if there is none.
+    /// The last and the least RTT, ticks. `None` means that the least RTT must be measured again.
     rtt: u32,
     rtt_min: Option<u32>,
     /// The sample in progress: the tick in which it began, and its bytes.
@@ -55,7 +55,7 @@ pub struct FasterRecovery {
 }
 
 impl FasterRecovery {
-    /// Segments for which an ACK counts that passes `cumulative`.
+    /// Number of segments that an ACK passing `cumulative` segments counts for.
     fn count(&mut self, cumulative: u32) -> u32 {
         match cumulative {
             0 => {
@@ -109,7 +109,7 @@ impl Rules for FasterRecovery {
             (self.since, self.bytes) = (Some(now), 0);
         }
         self.bytes += u64::from(self.count(ack.cumulative)) * u64::from(self.payload);
-        // As in Linux, the RTT of the ACK before: this one's is measured later.
+        // As in Linux, this is the RTT of the previous ACK: the RTT of this ACK is measured later.
         self.rtt_min = Some(self.rtt_min.map_or(self.rtt, |least| least.min(self.rtt)));
         if let Some(sample) = ack.rtt {
             self.rtt = self.clock.ticks_of(sample);

@@ -1,11 +1,11 @@
-//! What Linux's controls share: a window of whole segments, credit towards the next one, and a restart after
+//! The window of a Linux control: whole segments, credit towards the next segment, and a restart after
 //! idling.
 
 use crate::tcp::rtt::RttEstimate;
 use crate::units::Duration;
 
-/// Window after `acked` segments in slow start, without a limit for one ACK, and the segments left over for congestion
-/// avoidance.
+/// Returns the window after `acked` segments in slow start, without a limit for one ACK, and the segments that remain
+/// for congestion avoidance.
 pub fn slow_start(cwnd: u32, ssthresh: u32, acked: u32) -> (u32, u32) {
     let grown = cwnd.saturating_add(acked).min(ssthresh.max(cwnd));
     (grown, acked - (grown - cwnd))
@@ -38,12 +38,12 @@ impl Window {
         Window { cwnd: initial_window, ssthresh: NO_THRESHOLD, credit: 0 }
     }
 
-    /// Whether slow start goes on.
+    /// Whether the window is in slow start.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Counts `acked` segments in slow start; returns those left over for congestion avoidance.
+    /// Counts `acked` segments in slow start; returns the segments that remain for congestion avoidance.
     pub fn slow_start(&mut self, acked: u32) -> u32 {
         let rest;
         (self.cwnd, rest) = slow_start(self.cwnd, self.ssthresh, acked);

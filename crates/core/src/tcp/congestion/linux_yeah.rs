@@ -26,7 +26,7 @@ const ALPHA: u32 = 80;
 const PHI: u64 = 8;
 /// Congested round trips in a row from which on a loss halves the window (rho).
 const RHO: u32 = 16;
-/// Round trips without congestion after which Reno's share is estimated anew.
+/// Round trips without congestion after which Reno's share is estimated again.
 const ZETA: u32 = 50;
 
 /// Segments of the window that wait in the queue (Baiocchi, Castellani and Vacirca 2007, equation 1).
@@ -34,7 +34,7 @@ pub fn queue(cwnd: u32, round: RoundTrip) -> u32 {
     (u64::from(cwnd) * (round.least - round.base) / round.least) as u32
 }
 
-/// What a loss takes when no Reno competes: the queue, between an eighth and a half of the window.
+/// Segments by which a loss reduces the window if no Reno flow competes: the queue, between an eighth and a half of the window.
 pub fn fast_reduction(cwnd: u32, queue: u32) -> u32 {
     queue.min((cwnd / 2).max(2)).max(cwnd / 8)
 }
@@ -42,7 +42,7 @@ pub fn fast_reduction(cwnd: u32, queue: u32) -> u32 {
 /// The algorithm's state.
 pub type LinuxYeah = LinuxBased<TwoModes>;
 
-/// Mode, and what tells whether Reno competes.
+/// The mode, and the evidence for competing Reno flows.
 #[derive(Debug, Clone)]
 pub struct TwoModes {
     round_trips: RoundTrips,
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!([5, 30, 70].map(|queue| fast_reduction(100, queue)), [12, 30, 50]);
     }
 
-    /// A path of 500 segments with room for 1000 more: the queue never exceeds what decongestion allows by more than a round trip's growth.
+    /// On a path of 500 segments with room for 1000 more, the queue exceeds the limit of decongestion by at most a round trip's growth.
     #[test]
     fn decongestion_keeps_the_queue_below_80_segments() {
         let path = Path { rate: 5000.0, delay: Duration::from_millis(100), buffer: 1000.0, loss: 0.0 };

@@ -23,27 +23,27 @@ pub fn restart_window(cwnd: f64, initial_window: f64, idle: Duration, rto: Durat
 
 /// The difference between loss-based congestion controls. Windows are in segments.
 pub trait IncreaseDecrease: Send + Sync {
-    /// Its constants.
+    /// Parameters of the algorithm.
     type Parameters;
 
     /// Whether fast recovery without SACK ends at the first partial ACK; see
     /// [`CongestionControl::ends_recovery_at_partial_ack`].
     const ENDS_RECOVERY_AT_PARTIAL_ACK: bool = false;
 
-    /// For a flow that has not sent yet.
+    /// The state of a flow that has not sent yet.
     fn new(parameters: Self::Parameters) -> Self;
 
-    /// An ACK arrived, in whatever phase: for algorithms that measure. The window has not grown by it yet.
+    /// Observes an ACK in any phase, for algorithms that measure. The window has not grown by it yet.
     fn observe(&mut self, _cwnd: f64, _ack: &AckEvent, _rtt: &RttEstimate) {}
 
     /// Segments by which a window of `cwnd` grows in a round trip of congestion avoidance.
     fn increase(&mut self, cwnd: f64, ack: &AckEvent) -> f64;
 
-    /// The slow-start threshold after a congestion that `window` segments in flight met. Not asked when a timeout follows
-    /// one that nothing answered.
+    /// The slow-start threshold after a congestion with `window` segments in flight. Not called when a timeout follows another
+    /// one without an acknowledgement in between.
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64;
 
-    /// The last decrease was spurious: forget it.
+    /// Forgets the last decrease, which was spurious.
     fn undo(&mut self) {}
 }
 

@@ -67,29 +67,30 @@ pub mod westwood;
 /// The calls for one ACK have this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`. The event of `on_ack`
 /// already counts the losses that the ACK revealed.
 pub trait CongestionControl: Send + Sync {
-    /// An ACK arrived. Called for every ACK that delivers something or ends a round.
+    /// Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
 
-    /// The window is to shrink: afterwards `cwnd` is the window to reach.
+    /// Called when the window must shrink. Afterwards `cwnd` is the window to reach.
     fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate);
 
-    /// The last reduction was spurious: back to the window before it.
+    /// Restores the window before the last reduction, which was spurious.
     fn undo(&mut self) {}
 
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
-    /// A loss comes within the reduction after a congestion mark: from now on it is loss recovery. Only from a sender that follows Linux.
+    /// Called when a loss happens within the reduction after a congestion mark. From then on, the episode is loss recovery. Only from a
+    /// sender that follows Linux.
     fn on_loss_in_reduction(&mut self) {}
 
     /// Recovery ended because nothing was lost, and the window stays reduced, for a mark. Only from a sender that follows Linux.
     fn on_reopened(&mut self) {}
 
-    /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
+    /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _rtt: &RttEstimate) {}
 
-    /// The sender has nothing in flight, sent its last segment `idle` ago, and is about to send again. Its window began with
-    /// `initial_window` segments.
+    /// Restart after idling: nothing is in flight, the last segment was sent `idle` ago, and the sender is about to send. Its window
+    /// began with `initial_window` segments.
     fn on_idle(&mut self, _now: Time, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
 
     /// Congestion window, segments; the sender uses its whole part, and never less than one.
@@ -121,8 +122,8 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
-    /// Whether the last ACK makes it ask for a reduction without a loss. Then the sender spreads one over a round trip as after a
-    /// congestion mark. `None` if it never asks.
+    /// Whether the control requests a reduction without a loss after the last ACK. Then the sender spreads the reduction over a round
+    /// trip, as after a congestion mark. `None` if the control never requests one.
     fn backs_off(&self) -> Option<bool> {
         None
     }
@@ -132,8 +133,8 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
-    /// Whether it sees the connection before each of its events, as controls of Linux do. Its `on_ack` sees every ACK, also one that
-    /// delivers nothing.
+    /// Whether the control sees the connection before each of its events, as controls of Linux do. Then its `on_ack` sees every ACK, also
+    /// an ACK that delivers nothing.
     fn observes_connection(&self) -> bool {
         false
     }
@@ -141,7 +142,7 @@ pub trait CongestionControl: Send + Sync {
     /// The connection before the next event; only if it [observes it](Self::observes_connection).
     fn on_connection(&mut self, _connection: &Connection<'_>) {}
 
-    /// Segments that a sender that follows Linux sends at one instant at least, when it paces (`min_tso_segs`).
+    /// Least number of segments that a sender following Linux sends at one instant when it paces (`min_tso_segs`).
     fn min_quantum(&mut self, _now: Time) -> u32 {
         LINUX_MIN_QUANTUM
     }
@@ -152,7 +153,7 @@ pub trait CongestionControl: Send + Sync {
     }
 }
 
-/// What `min_quantum` is in Linux unless a congestion control says otherwise (`net.ipv4.tcp_min_tso_segs`).
+/// Linux's `min_quantum`, unless a congestion control sets another value (`net.ipv4.tcp_min_tso_segs`).
 const LINUX_MIN_QUANTUM: u32 = 2;
 
 /// Properties of the flow that a congestion control may need when it starts.
@@ -160,7 +161,7 @@ const LINUX_MIN_QUANTUM: u32 = 2;
 pub struct FlowContext {
     /// Initial window, segments.
     pub initial_window: u32,
-    /// How the window grows below ssthresh.
+    /// Growth of the window below ssthresh.
     pub slow_start: SlowStartSpec,
     /// Payload of a full segment, bytes.
     pub payload: u32,

@@ -25,7 +25,7 @@ pub enum SlowStart {
 }
 
 impl SlowStart {
-    /// For a flow that has not sent yet.
+    /// The state of a flow that has not sent yet.
     pub fn new(spec: SlowStartSpec) -> SlowStart {
         match spec {
             SlowStartSpec::Classic(_) => SlowStart::Classic,

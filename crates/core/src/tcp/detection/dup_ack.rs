@@ -1,4 +1,4 @@
-//! Loss by a threshold of duplicate ACKs, whatever sets the threshold.
+//! Loss by a threshold of duplicate ACKs, for every rule that sets the threshold.
 //!
 //! With SACK: a segment is lost when `threshold` segments above it are sacked (IsLost of RFC 6675 section 4, in whole
 //! segments). Without: the first segment is lost at the `threshold`-th duplicate ACK, and at every partial ACK of the
@@ -33,19 +33,19 @@ pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
 pub trait Threshold: Send + Sync {
     /// Whether [predicted ACKs](super::shortcuts) change it.
     const LEARNS_FROM_PREDICTED_ACKS: bool = true;
-    /// Whether it may hold a decision back for a time ([`Self::waits_until`]).
+    /// Whether the policy may delay a decision ([`Self::waits_until`]).
     const WAITS: bool = false;
 
     /// The threshold now, at least 1.
     fn get(&self, board: &Scoreboard) -> u32;
 
-    /// An ACK arrived, delivered this, and is on the scoreboard.
+    /// Called when an ACK has arrived. Its delivered segments are on the scoreboard.
     fn on_ack(&mut self, _ack: &AckEvent, _delivered: &Delivered, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// A DSACK reported the retransmission of this segment as spurious.
     fn on_spurious(&mut self, _segment: u32, _board: &Scoreboard) {}
 
-    /// The retransmission timer expired; nothing is marked yet.
+    /// Called when the retransmission timer has expired and nothing is marked yet.
     fn on_timeout(&mut self, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// [`Verdict::withheld`] after an ACK that made no loss.
@@ -53,12 +53,12 @@ pub trait Threshold: Send + Sync {
         0
     }
 
-    /// When the threshold may fall though no ACK comes.
+    /// Time at which the threshold may fall without an ACK.
     fn waits_until(&self) -> Option<Time> {
         None
     }
 
-    /// That time came.
+    /// Called when that time has come.
     fn stop_waiting(&mut self) {}
 }
 
@@ -99,7 +99,7 @@ pub struct DuplicateAcks<T> {
     /// Without SACK: duplicate ACKs up to here are answers to the last recovery's retransmissions (RFC 6582, "recover").
     recover: u32,
     before_timeout: BeforeTimeout,
-    /// The next segment to send at the last undo, until what it unmarked is judged again. Zero otherwise.
+    /// The next segment to send at the last undo, until the unmarked segments are judged again. Zero otherwise.
     undone_at: u32,
 }
 
@@ -145,7 +145,7 @@ impl<T: Threshold> DuplicateAcks<T> {
         let Some(edge) = loss_edge(board, threshold) else { return Signal::None };
         let lost_before = board.lost();
         if self.undone_at > 0 && edge >= self.undone_at {
-            // What was unmarked may be late still while only earlier segments have overtaken it.
+            // The unmarked segments may still be late while only earlier segments have overtaken them.
             (self.edge, self.undone_at) = (board.una(), 0);
         }
         for segment in self.edge.max(board.una())..edge {

@@ -1,7 +1,7 @@
 //! FastRTO, MPRC's loss detection (Chang 2024, section 4.1): time alone, no duplicate ACKs.
 //!
-//! A segment is lost when the age of its last transmission passes FastRTO, whatever was delivered around it. So segments
-//! may overtake each other by any number, if only their RTTs stay below FastRTO.
+//! A segment is lost when the age of its last transmission exceeds FastRTO, whatever was delivered around it. So any number of
+//! segments may overtake it, as long as its RTT stays below FastRTO.
 //!
 //! The source has equations but no values. The defaults come from the experiment in docs/models/fast-rto.md. These are our other
 //! choices:
@@ -90,7 +90,7 @@ pub fn fast_rto(estimated: Duration, max_rto: Duration) -> Duration {
     estimated.min(max_rto)
 }
 
-/// An exponential filter: what `smoothed` becomes by a sample, when the old value has weight `factor`. All in whole picoseconds.
+/// An exponential filter: the value of `smoothed` after a sample, with weight `factor` for the old value. All in whole picoseconds.
 #[inline]
 pub fn smooth(smoothed: f64, sample: f64, factor: f64) -> f64 {
     nearest_whole_plus(smoothed * factor, nearest_whole(sample * (1.0 - factor)))
@@ -106,13 +106,13 @@ pub fn signal_of(lost: impl IntoIterator<Item = u32>, reduced_at: u32) -> Signal
 struct Estimate {
     least: Duration,
     longest: Duration,
-    /// Whole picoseconds, as rttvar is: they are multiplied for every sample, and asked for seldom.
+    /// Whole picoseconds, as for rttvar: both are multiplied for every sample, and read seldom.
     srtt: f64,
     rttvar: f64,
 }
 
 impl Estimate {
-    /// As RFC 6298 section 2.2.
+    /// First estimate (RFC 6298 section 2.2).
     fn first(rtt: Duration, least: Duration) -> Estimate {
         Estimate { least, longest: rtt, srtt: rtt.0 as f64, rttvar: (rtt / 2).0 as f64 }
     }
@@ -166,7 +166,7 @@ struct Expired {
 pub struct FastRto {
     parameters: Parameters,
     estimate: Option<Estimate>,
-    /// FastRTO is no less, whatever the deviation: it is worked out only when a segment is older than this.
+    /// Lower bound of FastRTO for any deviation: FastRTO is computed only when a segment is older than this.
     least_timeout: Duration,
     /// A round trip began whose RTT is not known yet.
     round_began: bool,
@@ -390,7 +390,7 @@ mod tests {
         Duration::from_millis(milliseconds)
     }
 
-    /// Those of the worked numbers below.
+    /// The parameters of the worked numbers below.
     const WORKED: Parameters = Parameters {
         gamma: 1.5,
         srtt_factor: 0.8,
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(longest_rtt(millis(180), millis(150), 1.5), millis(150));
     }
 
-    /// An undo unmarks three segments that have expired. Their first transmissions expire once more, and are remembered once.
+    /// An undo unmarks three segments that have expired. Their first transmissions expire once more, and are stored once.
     #[test]
     fn what_expires_again_after_an_undo_is_remembered_once() {
         let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, linux: false, paths: 2 });
@@ -436,7 +436,8 @@ mod tests {
         assert_eq!(detector.expired.iter().map(|expired| expired.segment).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
-    /// Of n paths in turn one takes 180 ms, the others 60: SRTT is 60 + 120 / n, the mean deviation 2 (n - 1) / n * 120 / n.
+    /// Of n paths in turn, one has an RTT of 180 ms and the others of 60 ms: SRTT is 60 + 120 / n, the mean deviation 2 (n - 1) / n *
+    /// 120 / n.
     #[test]
     fn diversity_is_half_the_number_of_paths_if_one_is_slow() {
         assert_eq!(diversity(millis(180), millis(120), millis(60)), 1.0);
@@ -465,8 +466,8 @@ mod tests {
         assert_eq!(signal_of([3, 10], 10), Signal::NewLoss);
     }
 
-    /// Paths of 60 and 180 ms in turn, then only the short one. With K fixed, 60 + 2.67 * 120 = 380 ms falls below 180 ms after
-    /// seven ACKs; what diversity adds, 1.5 (180 - SRTT), is more the further SRTT falls.
+    /// Paths of 60 and 180 ms in turn, then only the short one. With K fixed, 60 + 2.67 * 120 = 380 ms falls below 180 ms after seven
+    /// ACKs. Diversity adds 1.5 (180 - SRTT), which grows as SRTT falls.
     #[test]
     fn diversity_keeps_room_for_the_long_path_while_only_the_short_one_answers() {
         let timeout = |estimate: &Estimate, k_diversity: f64| {
@@ -513,9 +514,9 @@ mod tests {
         assert!(dup_ack.decisions.len() > 10, "{}", dup_ack.decisions.len());
     }
 
-    /// A first burst whose ACKs of the short path all come first hides the long path. What expired too early must teach the
-    /// estimate: by its early answer (100 ms), or by the DSACK (180 ms: after a retransmission could have been answered).
-    /// For 180 ms the window is small, so that the long path's ACKs come in between often enough for the filter.
+    /// In the first burst, all ACKs of the short path arrive first and hide the long path. The segments that expired too early must
+    /// correct the estimate: by their early answer (100 ms), or by the DSACK (180 ms: after a retransmission could have been
+    /// answered). For 180 ms the window is small, so that ACKs of the long path are frequent enough for the filter.
     #[test]
     fn a_path_longer_than_the_floor_is_learnt_from_spurious_expiries() {
         for (longer, window) in [(40, 40), (120, 6)] {
@@ -558,8 +559,8 @@ mod tests {
     }
 
     /// Segment 1 is sent at 100 ms, expires at 400 (100 + 4 * 50 later) and is delivered at 520. That is 120 ms after its
-    /// retransmission and more than the least RTT, so it may answer either copy. A DSACK shows that both arrived: the first
-    /// took 420 ms. SRTT = 0.8 * 100 + 0.2 * 420 = 164, RTTVAR = 0.7 * 50 + 0.3 * 320 = 131, FastRTO = 164 + 4 * 131.
+    /// retransmission and more than the least RTT, so the ACK may answer either copy. A DSACK shows that both arrived: the first took
+    /// 420 ms. SRTT = 0.8 * 100 + 0.2 * 420 = 164, RTTVAR = 0.7 * 50 + 0.3 * 320 = 131, FastRTO = 164 + 4 * 131.
     #[test]
     fn a_dsack_gives_the_rtt_of_the_segment_that_expired() {
         for (with_dsack, fast_rto) in [(false, 300), (true, 688)] {
@@ -716,8 +717,8 @@ mod tests {
         assert_eq!(round(&[120]), Some(ms(180)), "1.5 * 85 ms allow 120");
     }
 
-    /// Three segments on a dead path. Each is sent again when it expires; while another is in flight, a further expiry says
-    /// nothing of the path.
+    /// Three segments on a dead path. Each is retransmitted when it expires. While another segment is in flight, a further expiry
+    /// gives no information about the path.
     #[test]
     fn a_repeated_expiry_claims_a_loss_only_if_nothing_else_is_in_flight() {
         let mut driver = three_in_flight();

@@ -1,4 +1,4 @@
-//! Loss detection: what counts as lost, when, and how severe a signal that is.
+//! Loss detection: which segments count as lost, when, and how severe the signal is.
 //!
 //! To add a detector: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in
 //! the registry below.
@@ -29,13 +29,14 @@ mod script;
 /// Severity that a detector claims, apart from the segments that it marks as lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Signal {
-    /// Nothing for the congestion control to know.
+    /// The congestion control need not know anything.
     #[default]
     None,
     /// Segments were lost; the sender reduces the window once per episode. Nothing is marked if a probe has repaired the loss
     /// (RFC 8985 section 7.4.2).
     Loss,
-    /// Segments were lost that were sent after the last reduction: an episode of its own, even if that one goes on.
+    /// Segments were lost that were sent after the last reduction. They begin an episode of their own, even if the last one is still
+    /// in progress.
     NewLoss,
     /// The retransmission timer expired: nothing is known of the path any more. The first segment is marked; with RACK, not all
     /// that are in flight (RFC 8985 section 6.3).
@@ -45,11 +46,11 @@ pub enum Signal {
 /// How an episode of recovery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EpisodeEnd {
-    /// What it sent again was needed, as far as is known.
+    /// Its retransmissions were needed, as far as is known.
     Repaired,
-    /// DSACKs report all that it sent again.
+    /// DSACKs report all its retransmissions as duplicates.
     Duplicates,
-    /// Nothing was lost, by echoed timestamps or F-RTO; or as above, after the end.
+    /// Nothing was lost, by echoed timestamps or F-RTO, or by DSACKs after the end of the episode.
     Spurious,
 }
 
@@ -76,13 +77,13 @@ impl Verdict {
 
 /// A loss detector. It reads the scoreboard and marks losses on it, and nothing else.
 pub trait LossDetector: Send + Sync {
-    /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
+    /// Called when an ACK has arrived. Its delivered segments are on the scoreboard, and the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// The deadline if no ACK comes first. The sender reads it after every change. Asked after every change.
+    /// The deadline if no ACK arrives first. The sender reads it after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
-    /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
+    /// Called at the deadline. After a [`Signal::Timeout`], the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
     /// The receiver reported a duplicate of this segment (DSACK): its retransmission was spurious. Called when its ACK is on the
@@ -92,10 +93,10 @@ pub trait LossDetector: Send + Sync {
     /// An undo unmarks: segments that were marked as lost, and not sent again, count as in flight.
     fn on_unmarked(&mut self, _board: &Scoreboard) {}
 
-    /// An echoed timestamp says that a segment was late that had been sent again; only from a sender that follows Linux.
+    /// Called when an echoed timestamp shows that a retransmitted segment was late; only from a sender that follows Linux.
     fn on_reordering(&mut self) {}
 
-    /// An episode of recovery ends; only from a sender that follows Linux.
+    /// Called when an episode of recovery ends; only from a sender that follows Linux.
     fn on_episode_end(&mut self, _end: EpisodeEnd) {}
 
     /// Whether it reads the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]), which the

@@ -5,7 +5,7 @@ use super::script::{Driver, every_detector, transfer};
 use crate::units::Duration;
 use proptest::prelude::*;
 
-/// The same draw for the same transmission: uniform in 0..1000.
+/// A random number in 0..1000, always the same for the same transmission.
 fn draw(seed: u64, segment: u32, nth: u32) -> u64 {
     crate::rng::Stream::new(seed, crate::rng::Purpose::Loss, u64::from(segment)).below(u64::from(nth), 1000)
 }
@@ -98,7 +98,7 @@ proptest! {
         }
     }
 
-    /// Whatever is lost and reordered, each detector finds every loss: the transfer ends.
+    /// With any losses and reordering, each detector finds every loss: the transfer ends.
     #[test]
     fn every_loss_is_found(seed: u64, sack: bool, loss in 0u64..300, spread in 1u64..150, window in 1u32..40) {
         for spec in every_detector() {

@@ -47,12 +47,12 @@ pub fn probe_timeout(srtt: Duration, flight: u32, max_ack_delay: Duration) -> Du
     srtt * 2 + if flight == 1 { max_ack_delay } else { Duration::ZERO }
 }
 
-/// No probe, and no expiry of the retransmission timer, comes sooner after either was started, once there is an RTT sample.
+/// Least time until a probe, or an expiry of the retransmission timer, after either was started, once there is an RTT sample.
 fn least_timeout(srtt: Duration, rtt: &RttEstimate) -> Duration {
     probe_timeout(srtt, 0, Duration::ZERO).min(rtt.least_rto())
 }
 
-/// So none comes before this instant.
+/// Earliest instant of a probe or an expiry.
 fn earliest_deadline(board: &Scoreboard, rtt: &RttEstimate) -> Time {
     board.timer_start() + least_timeout(rtt.smoothed().unwrap_or(Duration::ZERO), rtt)
 }
@@ -93,7 +93,7 @@ impl MinimumRtt {
 struct Probe {
     /// The next segment to send before the probe was sent: new data if the probe is new data.
     next: u32,
-    /// Whether it was a retransmission (TLP.is_retrans); unknown until the sender has sent it and an ACK came.
+    /// Whether the probe was a retransmission (TLP.is_retrans); unknown until the sender has sent it and an ACK has arrived.
     retransmission: Option<bool>,
 }
 
@@ -132,7 +132,7 @@ pub struct RackTlp {
     multiplier: u32,
     /// RACK.reo_wnd_persist.
     persist: u32,
-    /// When the transmissions that may be only reordered count as lost.
+    /// Time at which transmissions that may only be reordered count as lost.
     reordering_timer: Option<Time>,
     /// Whether the sender is in recovery, as far as this detector knows.
     recovering: bool,
@@ -142,7 +142,7 @@ pub struct RackTlp {
     linux: Option<LinuxRack>,
 }
 
-/// What Linux does otherwise (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
+/// Differences in Linux (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
 /// reordering was seen. Transmissions are judged when there is new evidence.
 #[derive(Debug, Clone, Copy, Default)]
 struct LinuxRack {
@@ -150,7 +150,7 @@ struct LinuxRack {
     dsack: bool,
     /// When the window was last widened: only segments sent later say more (`last_delivered`).
     widened: Time,
-    /// An undo asks for another look (`advanced`).
+    /// Whether transmissions must be judged again, after new evidence or an undo (`advanced`).
     look: bool,
 }
 
@@ -199,7 +199,7 @@ impl RackTlp {
         }
     }
 
-    /// The same, in Linux (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
+    /// The same update as Linux does it (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
     fn update_as_linux(&mut self, now: Time, delivered: &Delivered) {
         let Some(linux) = &mut self.linux else { return };
         if let Some(evidence) = delivered.evidence {
@@ -256,7 +256,7 @@ impl RackTlp {
         !lost.is_empty()
     }
 
-    /// Section 6.3: the retransmission timer takes the first segment for lost, and others that had their time.
+    /// Section 6.3: when the retransmission timer expires, marks the first segment, and all others whose time has passed.
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let wait = self.rtt + if self.linux.is_some() { Duration::ZERO } else { self.window(board, rtt) };
         let late: Vec<u32> = board
@@ -406,7 +406,8 @@ impl LossDetector for RackTlp {
 }
 
 impl DetectorShortcuts for RackTlp {
-    /// All segments in flight were sent in order. If the passed segment was sent last of all delivered ones, none was overtaken.
+    /// Fast path: all segments in flight were sent in order. If the passed segment was sent last of all delivered ones, none was
+    /// overtaken.
     fn on_predicted_ack(
         &mut self,
         now: Time,

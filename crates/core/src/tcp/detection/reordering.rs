@@ -3,14 +3,14 @@
 use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use std::collections::VecDeque;
 
-/// As many lengths of retransmitted segments are remembered: a window and more, until their DSACKs come.
+/// Number of retransmitted segments whose lengths are remembered: more than a window, until their DSACKs arrive.
 const REMEMBERED: usize = 4096;
 
 /// Measures reordering in the unit of a threshold: the least threshold that does not take a late segment for lost. It is one more
 /// than the segments that overtook it.
 #[derive(Debug, Clone, Default)]
 pub struct ReorderingLengths {
-    /// Of segments that were delivered after they were sent again: only a DSACK shows whether they were late or lost.
+    /// Lengths of segments that were delivered after a retransmission: only a DSACK shows whether they were late or lost.
     uncertain: VecDeque<(u32, u32)>,
 }
 

@@ -1,12 +1,13 @@
-//! RR-TCP, Zhang, Karp, Floyd and Peterson, "RR-TCP: A Reordering-Robust TCP with DSACK" (2003): the threshold is a percentile of
-//! the lengths of the reordering seen lately, the *false fast retransmit avoidance ratio* (FA ratio). The cost of a false fast
-//! retransmission raises the ratio. The cost of a timeout that a lower threshold would have avoided reduces it.
+//! RR-TCP, Zhang, Karp, Floyd and Peterson, "RR-TCP: A Reordering-Robust TCP with DSACK" (2003). The threshold is a percentile of
+//! the recent reordering lengths, the *false fast retransmit avoidance ratio* (FA ratio). The cost of a false fast retransmission
+//! raises the ratio. The cost of a timeout that a lower threshold would have avoided reduces it.
 //!
-//! A late segment gives its length when it arrives, or, if it was sent again, when a DSACK shows that this was in vain. One more
-//! window of new segments may go out meanwhile, one for each duplicate ACK, which bounds the threshold as well. The paper's other
-//! parts are the sender's here: taking a reduction back (`spurious = "dsack"`), and an RTT estimate of late segments too.
+//! A late segment yields its length when it arrives. If it was retransmitted, it yields its length when a DSACK shows that the
+//! retransmission was spurious. Meanwhile the sender may send one more window of new segments, one per duplicate ACK. This bounds
+//! the threshold as well. The sender has the paper's other parts: the undo of a reduction (`spurious = "dsack"`), and an RTT
+//! estimate from late segments too.
 //!
-//! The paper was not at hand for its costs. Ours count the segments that could not be sent, for the paper's kinds of cost.
+//! The paper was not available for its costs. Our costs count the segments that could not be sent, for the paper's kinds of cost.
 //! Without SACK there is no length, and the threshold stays 3.
 
 use super::DetectorContext;
@@ -35,8 +36,8 @@ pub fn false_retransmit_cost(window: f64) -> f64 {
     window / 2.0
 }
 
-/// Segments not sent because of a timeout of `rto` round trips: the wait, a slow start from one segment to the window, and linear
-/// growth from half of it.
+/// Number of segments not sent because of a timeout of `rto` round trips. It counts the wait, a slow start from one segment to
+/// the window, and linear growth from half of the window.
 pub fn timeout_cost(window: f64, rto: f64) -> f64 {
     let window = window.max(1.0);
     let slow_start = window * window.log2() - (window - 1.0);
@@ -140,7 +141,7 @@ impl Threshold for Policy {
         (self.window, self.reported) = (None, 0);
     }
 
-    /// One more window goes out, and no more.
+    /// Number of withheld segments, so that one more window is sent, and no more.
     fn withheld(&self) -> u32 {
         self.window.map_or(0, |window| self.reported.saturating_sub(window))
     }

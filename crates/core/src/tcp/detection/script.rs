@@ -1,5 +1,5 @@
-//! For tests: a sender of fixed window and a receiver around one detector. The test says which segments arrive when. The driver
-//! records the detector's marks.
+//! For tests: a sender with a fixed window and a receiver, around one detector. The test decides when each segment arrives. The
+//! driver records the detector's marks.
 
 use super::shortcuts::DetectorShortcuts;
 use super::{DetectionSpec, DetectorContext, Signal, Verdict};
@@ -52,7 +52,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A flow that has sent nothing. Its least RTO is 200 ms.
+    /// A flow that has not sent yet. Its least RTO is 200 ms.
     pub fn new(detector: Box<dyn DetectorShortcuts>, sack: bool) -> Driver {
         Driver {
             board: Scoreboard::with_sending_order(),
@@ -70,7 +70,7 @@ impl Driver {
         }
     }
 
-    /// As [`Driver::new`], from a scenario's choice.
+    /// Like [`Driver::new`], from a scenario's choice.
     pub fn of(spec: &DetectionSpec, sack: bool) -> Driver {
         Driver::new(spec.build(DetectorContext { sack, linux: false, paths: 2 }), sack)
     }
@@ -243,7 +243,7 @@ impl Driver {
         verdict
     }
 
-    /// Sends the probe that the last verdict asked for: new data, or the highest segment again.
+    /// Sends the probe that the last verdict requested: new data, or the highest segment again.
     pub fn probe(&mut self, new_data: bool) {
         if new_data {
             self.send_new();
@@ -271,7 +271,7 @@ impl<F: Fn(u32, u32) -> Option<Duration>> Network<F> {
         Network { fate, arrivals: BTreeMap::new(), transmissions: BTreeMap::new(), received: BTreeSet::new(), taken: 0 }
     }
 
-    /// Takes the segments sent since.
+    /// Fetches the segments sent since the last call.
     fn carry(&mut self, driver: &Driver) {
         for (index, segment) in driver.sent.iter().enumerate().skip(self.taken) {
             let nth = self.transmissions.entry(*segment).or_default();
@@ -283,7 +283,7 @@ impl<F: Fn(u32, u32) -> Option<Duration>> Network<F> {
         self.taken = driver.sent.len();
     }
 
-    /// The next ACK or deadline, if it comes by then. Whether there was one.
+    /// Processes the next ACK or deadline, if it comes by `until`. Returns whether there was one.
     fn step(&mut self, driver: &mut Driver, until: Time) -> bool {
         let deadline = driver.deadline().filter(|deadline| *deadline <= until);
         let arrival = self.arrivals.first_key_value().map(|(key, segment)| (*key, *segment));

@@ -1,11 +1,11 @@
 //! The thresholds of Blanton and Allman, "On Making TCP More Robust to Packet Reordering" (2002). A DSACK that reports a spurious
 //! retransmission raises the threshold, by one of four rules; or the fast retransmission waits for a time.
 //!
-//! The paper was not at hand. These are our readings, with descriptions in later work (Bohacek et al. 2003, section V):
-//! - The length N of a reordering counts duplicate ACKs up to the late segment and one more: the least threshold that would
-//!   have waited for it.
-//! - The threshold is at most a share of the flight, or nothing would reach it.
-//! - A timeout sets it back to 3.
+//! The paper was not available. These are our readings, from descriptions in later work (Bohacek et al. 2003, section V):
+//! - The length N of a reordering counts the duplicate ACKs up to the late segment, plus one. It is the least threshold that would
+//!   have waited for this segment.
+//! - The threshold is at most a share of the flight, because otherwise no segment would reach it.
+//! - A timeout resets it to 3.
 //! - After the first two duplicate ACKs (RFC 3042), every second one allows a new segment.
 //! - The time delay counts from the first duplicate ACK of a hole: half a smoothed RTT, and at least until the third one.
 //!
@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(sent, [0, 1, 2, 2, 3, 3, 4, 4, 5]);
     }
 
-    /// A segment of each 50 is 30 ms late, overtaken by six: the first times are retransmitted in vain, the last ones wait.
+    /// One segment of each 50 is 30 ms late and overtaken by six. The first late segments cause spurious retransmissions; for the
+    /// last ones, the detector waits.
     #[test]
     fn a_steady_reordering_is_learnt() {
         for variant in [Variant::Increment, Variant::Average, Variant::Ewma, Variant::TimeDelay] {

@@ -1,11 +1,12 @@
-//! TCP-NCR, RFC 4653: a loss is what stays a hole for about one round trip.
+//! TCP-NCR, RFC 4653: a segment is lost if it remains a hole for about one round trip.
 //!
 //! The threshold is a share of the flight, so that it is reached only after a window's worth of segments was reported above the
 //! hole. Meanwhile new segments keep the ACKs coming (extended limited transmit), one for every second ACK (careful) or one for
 //! each (aggressive). Careful senders have halved their rate already if the segment turns out to be lost.
 //!
-//! Once recovery has begun, the threshold is RFC 6675's three again: that is how we read the RFC, which sets DupThresh for extended
-//! limited transmit. With the flight's share all holes but the first would wait for segments that recovery does not send.
+//! Once recovery has begun, the threshold is again RFC 6675's three. We read the RFC in this way, because it sets DupThresh for
+//! extended limited transmit. With the share of the flight, all holes but the first would wait for segments that recovery does not
+//! send.
 //!
 //! The RFC moves cwnd and ssthresh when the hole is filled, so that no burst follows (section 3.2). Here the detector withholds
 //! the same number of segments from the window instead, and releases one for each that is acknowledged, as slow start would. The

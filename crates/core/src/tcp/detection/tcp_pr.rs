@@ -162,7 +162,7 @@ mod tests {
         driver
     }
 
-    /// 0.995 remains after a round trip, whatever the window: ten ACKs of a window of ten.
+    /// After a round trip, 0.995 of ewrtt remains for any window: here ten ACKs of a window of ten.
     #[test]
     fn ewrtt_falls_by_alpha_a_round_trip_and_rises_at_once() {
         let after = (0..10).fold(millis(200), |ewrtt, _| decayed_rtt(ewrtt, millis(50), 0.995, 10));
@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(driver.decisions, []);
     }
 
-    /// Of twenty segments, sent one each 2 ms, four are lost and the others delivered. The first reduces. Of the three memorised
-    /// ones the second is more than half. The last one waits for the longer mxrtt.
+    /// Twenty segments are sent, one per 2 ms. Four are lost and the others delivered. The first loss reduces the window and memorises three
+    /// segments. The second of these makes more than half of them lost. The last one waits for the longer mxrtt.
     #[test]
     fn a_burst_of_more_than_half_of_the_memorised_is_as_bad_as_a_timeout() {
         let mut driver = acquainted();

@@ -47,7 +47,8 @@ impl Beyond {
         count as u32
     }
 
-    /// Whether this segment, not held yet, changes a third block: neither of the two that changed last, of which there are two.
+    /// Whether this new segment would change a third block: there are two blocks that changed last, and the segment belongs to
+    /// neither.
     pub(super) fn changes_third(&self, segment: u32) -> bool {
         let mut blocks = [FREE; MAX_SACK_BLOCKS];
         let extends = |block: &Range| block.1 == segment || block.0 == segment + 1;
@@ -92,8 +93,8 @@ impl Beyond {
         self.remember_recent((self.held[changed].start, self.held[changed].end));
     }
 
-    /// A duplicate of a segment in this block has come: the block is to be reported first (RFC 2018 section 4), behind the duplicate
-    /// (RFC 2883 section 4 (4)).
+    /// Records that a duplicate of a segment in this block has arrived. The block must be reported first (RFC 2018 section 4),
+    /// behind the duplicate (RFC 2883 section 4 (4)).
     #[cold]
     pub(super) fn touch(&mut self, position: usize) {
         self.remember_recent((self.held[position].start, self.held[position].end));
@@ -113,7 +114,7 @@ impl Beyond {
         true
     }
 
-    /// A block has changed. The block before lies within it.
+    /// Records a changed block, which contains its earlier version.
     fn remember_recent(&mut self, changed: Range) {
         let mut position = MAX_SACK_BLOCKS - 1;
         for (index, block) in self.recent.iter_mut().enumerate().rev() {

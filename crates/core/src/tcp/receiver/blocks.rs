@@ -59,7 +59,7 @@ impl SackBlocks {
         self.length == 0
     }
 
-    /// Leaves no more than fit beside a timestamp, a duplicate included.
+    /// Truncates the blocks, with the duplicate's block, to the number that fits beside a timestamp.
     pub(super) fn truncate(&mut self) {
         self.blocks[MAX_SACK_BLOCKS] = Range::default();
         self.length = self.length.min(MAX_SACK_BLOCKS as u32);

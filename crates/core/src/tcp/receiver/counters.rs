@@ -11,7 +11,7 @@ pub(super) struct Counters {
     seldom: Option<Box<Seldom>>,
 }
 
-/// What few flows have to count.
+/// Counters that few flows need.
 #[derive(Debug, Clone, Default)]
 struct Seldom {
     reordered: u32,
@@ -26,7 +26,7 @@ struct Seldom {
 pub struct ReceiverCounters {
     /// Data segments that arrived.
     pub arrivals: u64,
-    /// Of these, those it had already: each one a spurious retransmission, or a copy made by the network.
+    /// Number of segments that the receiver had already. Each one is a spurious retransmission, or a copy made by the network.
     pub duplicates: u64,
     /// Segments sent once that arrived after one with a higher number (RFC 4737 section 3).
     pub reordered: u64,
@@ -48,7 +48,7 @@ impl ReceiverCounters {
 }
 
 impl Counters {
-    /// As results show them.
+    /// The counters as results show them.
     pub(super) fn report(&self) -> ReceiverCounters {
         let seldom = self.seldom.as_deref().cloned().unwrap_or_default();
         ReceiverCounters {
@@ -68,26 +68,26 @@ impl Counters {
         self.arrivals - self.duplicates - next
     }
 
-    /// This number of segments is held beyond a hole. It suffices to count them before a hole fills: until then they only grow in
-    /// number.
+    /// Records the number of segments held beyond a hole. It suffices to call it before a hole fills, because until then the
+    /// number only grows.
     pub(super) fn count_held(&mut self, held: u32) {
         let seldom = self.seldom.get_or_insert_default();
         seldom.reassembly_max = seldom.reassembly_max.max(held);
     }
 
-    /// As [`super::Receiver::forget_peaks`].
+    /// See [`super::Receiver::forget_peaks`].
     pub(super) fn forget_peaks(&mut self) {
         if let Some(seldom) = &mut self.seldom {
             seldom.reassembly_max = 0;
         }
     }
 
-    /// A segment came with a mark.
+    /// Counts a segment that arrived with a mark.
     pub(super) fn count_mark(&mut self) {
         self.seldom.get_or_insert_default().marked += 1;
     }
 
-    /// A segment came; `above` is the first block held above it.
+    /// Counts the reordering of an arriving segment; `above` is the first block held above it.
     #[inline]
     pub(super) fn count_reordering(&mut self, data: &DataSegment, above: Option<&Held>) {
         if let Some(above) = above

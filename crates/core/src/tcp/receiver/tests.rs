@@ -44,8 +44,8 @@ fn rfc2883_section_4_a_duplicate_is_reported_first() {
     assert_eq!(take(&mut receiver, 3).sack.duplicate(), None);
 }
 
-/// Every second of many segments is lost within the time for which Linux's receiver compresses ACKs. An ACK has three blocks: each held
-/// segment must be in one all the same, or the sender would take it for lost.
+/// Every second of many segments is lost, within the time for which Linux's receiver compresses ACKs. An ACK has three blocks. Each
+/// held segment must be in one of them; otherwise the sender would take it for lost.
 #[test]
 fn a_compressed_ack_goes_before_it_lacks_a_block() {
     let parameters = quick_ack::Parameters {
@@ -115,7 +115,7 @@ fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowle
     assert_eq!(answer(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
     assert!(receiver.deadline().is_some(), "the marked one waits");
     assert_eq!(answer(take_marked(&mut receiver, 5, 4, true, false)), Some((5, true)));
-    // Nothing waits: the change needs no ACK of its own.
+    // No ACK is pending, so the change triggers none.
     assert_eq!(answer(take_marked(&mut receiver, 6, 5, false, false)), None);
     // One beyond a hole wants its ACK at once: both go out.
     assert_eq!(answer(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
@@ -124,7 +124,7 @@ fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowle
 }
 
 proptest! {
-    /// In any order, with any duplicates: everything is delivered once, in order, and ACKs match what arrived.
+    /// In any order, with any duplicates: everything is delivered once and in order, and ACKs match the arrived segments.
     #[test]
     fn acks_tell_exactly_what_has_arrived(order in prop::collection::vec(0u32..60, 1..300)) {
         let mut receiver = receiver();
@@ -146,7 +146,8 @@ proptest! {
         }
     }
 
-    /// The short paths, in order and beyond a hole, do what the long path does. One of two receivers has only the long one.
+    /// The fast paths, in order and beyond a hole, give the same results as the general path. One of two receivers has only the general
+    /// path.
     #[test]
     fn a_predicted_segment_is_like_any(
         steps in prop::collection::vec((0u8..6, 0u32..80, 0u8..20), 1..200),
@@ -197,7 +198,7 @@ proptest! {
     }
 }
 
-/// A segment arrives as a transmission with this number. All before `oldest` are too old after it.
+/// Delivers a segment as a transmission with this number. After it, all transmissions before `oldest` are too old.
 fn arrive(receiver: &mut Receiver, segment: u32, number: u32, oldest: u32) -> Ack {
     let timestamp = Some(Timestamp { number, oldest, echo: 0 });
     let data = DataSegment {
@@ -211,8 +212,8 @@ fn arrive(receiver: &mut Receiver, segment: u32, number: u32, oldest: u32) -> Ac
     receiver.on_segment(Time(1), &data).expect("acknowledged at once")
 }
 
-/// Linux answers a duplicate from before the window, but does not take its timestamp (`tcp_sequence`). The last segment before the
-/// window touches it, and its timestamp counts.
+/// Linux answers a duplicate from before the window, but ignores its timestamp (`tcp_sequence`). The last segment before the window
+/// touches it, so its timestamp counts.
 #[test]
 fn a_duplicate_from_before_the_window_makes_nothing_too_old() {
     let mut receiver = receiver().with_timestamps();
@@ -224,7 +225,7 @@ fn a_duplicate_from_before_the_window_makes_nothing_too_old() {
     assert_eq!(arrive(&mut receiver, 5, 5, 0).cumulative, 5);
 }
 
-/// A duplicate takes the place of a block where a timestamp leaves room for three (RFC 2018 section 3).
+/// A duplicate takes the place of a block where a timestamp leaves room for three blocks (RFC 2018 section 3).
 #[test]
 fn a_duplicate_takes_the_place_of_a_block_beside_a_timestamp() {
     let mut receiver = receiver().with_timestamps();

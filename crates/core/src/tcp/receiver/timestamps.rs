@@ -1,9 +1,10 @@
 //! Timestamps as Linux's receiver uses them: protection against wrapped sequence numbers (PAWS, RFC 7323 section 5).
 //!
-//! A segment older than the one that last moved the left edge of the window is rejected. After a retransmission this is each segment that was
-//! sent before it and takes a slower path. Timestamps count milliseconds, and Linux tolerates one (`TCP_PAWS_WINDOW`). The numbers
-//! of transmissions stand for timestamps here, because they order segments in the same way. Only a retransmission says which ones are
-//! tolerated: whatever overtakes a segment that was sent once at the left edge has arrived before.
+//! A segment is rejected if it is older than the segment that last moved the left edge of the window. After a retransmission, this applies to
+//! all segments that were sent before it and take a slower path. Timestamps count milliseconds, and Linux tolerates one (`TCP_PAWS_WINDOW`).
+//! Numbers of transmissions replace timestamps here, because they order segments in the same way. Only retransmissions carry the oldest
+//! tolerated transmission. A segment sent once needs none: when it arrives at the left edge, all segments that overtook it have arrived
+//! before.
 
 /// The timestamp of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +30,8 @@ impl Timestamps {
         timestamp.number < self.oldest
     }
 
-    /// Takes the timestamp of a segment at the left edge, which ACKs echo from now on. Returns `false`, without any change, if it is
-    /// older than that of the last one (RFC 7323 section 4.3).
+    /// Records the timestamp of a segment at the left edge, which ACKs echo from then on. Returns `false`, without any change, if it is older
+    /// than the last recorded one (RFC 7323 section 4.3).
     pub(super) fn take(&mut self, timestamp: Timestamp) -> bool {
         let is_newer = timestamp.number >= self.recent;
         if is_newer {

@@ -1,12 +1,12 @@
-//! The receive window of Linux, which grows with what the application reads (`net/ipv4/tcp_input.c`; "dynamic right-sizing" of Fisk and
-//! Feng, 2001). Names in parentheses are those of its functions and variables.
+//! The receive window of Linux, which grows with the data that the application reads (`net/ipv4/tcp_input.c`; "dynamic right-sizing" of Fisk
+//! and Feng, 2001). Names in parentheses are those of its functions and variables.
 //!
-//! There are two steps. The buffer grows once in a round trip, if more was read in it than in any before (`tcp_rcv_space_adjust`). The
-//! receiver advertises more of it with every segment (`tcp_grow_window`). A hole stops reading, so that the buffer stays as it is. The
-//! right edge never moves back.
+//! There are two steps. The buffer grows once per round trip, if more was read in it than in any before (`tcp_rcv_space_adjust`). The
+//! receiver advertises more of it with every segment (`tcp_grow_window`). A hole stops reading, so that the buffer does not grow. The right
+//! edge never moves back.
 //!
-//! The application reads at once. A segment takes as much memory as one of an Ethernet driver without page fragments, and memory pressure is
-//! left out. So is rounding by the window scale.
+//! The application reads at once. A segment takes as much memory as with an Ethernet driver without page fragments. Memory pressure and
+//! rounding by the window scale are not modelled.
 
 use crate::spec::StackSpec;
 use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
@@ -36,9 +36,9 @@ pub struct Announcement {
     pub timestamp: u32,
 }
 
-/// What a segment changes at the receiver.
+/// The effect of a segment at the receiver.
 pub(super) enum News {
-    /// Nothing: it was there already, or is beyond a hole without SACK.
+    /// None: the segment was there already, or is beyond a hole without SACK.
     Nothing,
     /// It is one of this number of segments beyond a hole.
     Held { held: u32 },
@@ -54,11 +54,11 @@ pub(super) struct ReceiveWindow {
     greatest: u64,
     /// The window that the buffer has room for, bytes.
     room: u64,
-    /// How much of it is advertised (`rcv_ssthresh`).
+    /// Part of this window that is advertised (`rcv_ssthresh`).
     open: u64,
     /// The segment behind the window.
     edge: u32,
-    /// ACKs that have said the greatest window.
+    /// Number of ACKs that have announced the greatest window.
     said: u32,
     /// The round-trip time by timestamps (`rcv_rtt_est`).
     rtt: Option<Duration>,
@@ -71,13 +71,14 @@ pub(super) struct ReceiveWindow {
     from: u32,
     /// The most that was read in one, segments.
     most_read: u32,
-    /// When the last segment came, and how many it made ready to be read. An ACK that is sent at once comes before the reading.
+    /// Arrival time of the last segment, and the number of segments that became readable with it. An ACK that is sent at once is sent before
+    /// the application reads them.
     arrived: Time,
     unread: u32,
 }
 
 impl ReceiveWindow {
-    /// That of a connection; `None` if its greatest window is no more than the first.
+    /// The window of a connection; `None` if its greatest window does not exceed the first window.
     pub(super) fn of_stack(stack: &StackSpec) -> Option<ReceiveWindow> {
         let mss = u64::from(stack.mss);
         (stack.receive_window > FIRST).then(|| ReceiveWindow {
@@ -104,7 +105,7 @@ impl ReceiveWindow {
         self.edge
     }
 
-    /// A segment has arrived. Returns whether the window grows.
+    /// Processes an arrived segment. Returns whether the window grows.
     pub(super) fn on_segment(&mut self, now: Time, echo: u32, news: News) -> bool {
         self.measure_round_trip(now, echo);
         (self.arrived, self.unread) = (now, 0);
@@ -134,7 +135,7 @@ impl ReceiveWindow {
         self.rtt = Some(self.rtt.filter(|rtt| *rtt <= sample).map_or(sample, |rtt| rtt + (sample - rtt) / 8));
     }
 
-    /// The SYN-ACK is sent. No ACK answers it here, but the first segment of data.
+    /// Records that the SYN-ACK is sent. Here, the first segment of data answers it instead of an ACK.
     pub(super) fn open(&mut self, now: Time) {
         self.opened = Some(now);
     }
@@ -144,7 +145,7 @@ impl ReceiveWindow {
         self.rtt.map(|rtt| self.handshake.map_or(rtt, |handshake| rtt.min(handshake)))
     }
 
-    /// (`tcp_grow_window`) Two segments more, as far as there is room besides this number of segments. All of the first buffer is
+    /// Advertises two more segments if there is room, with `held` segments in the buffer (`tcp_grow_window`). All of the first buffer is
     /// advertised.
     fn grow(&mut self, held: u32) -> bool {
         if self.room == FIRST {
@@ -155,17 +156,17 @@ impl ReceiveWindow {
         room > 0
     }
 
-    /// The window that the buffer has room for besides this number of segments (`tcp_space`).
+    /// Bytes of window for which the buffer has room, with `held` segments in it (`tcp_space`).
     fn free(&self, held: u32) -> u64 {
         self.room.saturating_sub(u64::from(held) * (self.mss + OVERHEAD) / 2)
     }
 
-    /// The window besides this number of segments, whole segments (`__tcp_select_window`).
+    /// The window in whole segments, with `held` segments in the buffer (`__tcp_select_window`).
     fn window(&self, held: u32) -> u32 {
         (self.open.min(self.free(held)) / self.mss) as u32
     }
 
-    /// The application has read up to `next` (`tcp_rcv_space_adjust`).
+    /// Records that the application has read up to `next` (`tcp_rcv_space_adjust`).
     fn read(&mut self, now: Time, next: u32) {
         let since = *self.since.get_or_insert(now);
         if self.rtt.is_none_or(|rtt| now - since < rtt) {
@@ -187,7 +188,7 @@ impl ReceiveWindow {
         segments * (self.mss + MEMORY_STEP * self.mss.div_ceil(MEMORY_STEP)) / 2
     }
 
-    /// What the ACK says that is sent now. `None` if the window is the one that the ACKs before have said.
+    /// Returns the announcement for the ACK that is sent now, or `None` if earlier ACKs have announced the same window.
     pub(super) fn announce(&mut self, now: Time, cumulative: u32, next: u32, held: u32) -> Option<Announcement> {
         if self.said == REPEATS {
             self.edge = self.edge.max(next.saturating_add((self.open / self.mss) as u32));

@@ -47,8 +47,8 @@ impl Scoreboard {
         self.lost == 0 && self.repair.is_none() && self.duplicates == 0
     }
 
-    /// A predicted ACK passes the first segment, while the record [has only originals](Self::has_only_originals). Returns when it
-    /// was sent.
+    /// Passes the first segment for a predicted ACK, while the record [has only originals](Self::has_only_originals). Returns its
+    /// sending time.
     #[inline(always)]
     pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
         let segment = self.segments.pop_front()?;
@@ -59,8 +59,8 @@ impl Scoreboard {
         Some(segment.sent())
     }
 
-    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. Segments outside the window are ignored. Returns
-    /// what it delivered.
+    /// Processes an ACK: all segments below `cumulative` and in `blocks` are delivered. Segments outside the window are ignored.
+    /// Returns the delivered segments.
     #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
         if cumulative == self.una && self.newest_has_grown(blocks) {
@@ -107,7 +107,7 @@ impl Scoreboard {
             && others.iter().zip(others_known).all(|(block, known)| block == known)
     }
 
-    /// That segment is sacked. Returns what this delivered.
+    /// Marks that segment as sacked. Returns the delivered segments.
     #[inline(always)]
     fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
         let Some(last) = &mut self.repair else { return Delivered::default() };
@@ -181,7 +181,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks a segment as selectively acknowledged; returns its record so far, nothing if it was marked before.
+    /// Marks a segment as selectively acknowledged. Returns its previous record, or `None` if it was marked before.
     #[inline(always)]
     fn mark_sacked(&mut self, segment: u32) -> Option<Segment> {
         let record = &mut self.segments[(segment - self.una) as usize];

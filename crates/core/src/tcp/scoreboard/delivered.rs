@@ -27,7 +27,8 @@ pub struct Delivered {
     pub(in crate::tcp) evidence: Option<Evidence>,
 }
 
-/// What an ACK tells of the transmissions that it delivered, leaving doubtful ones out ([`super::order::Doubt`]).
+/// Information of an ACK about the transmissions that it delivered. Ambiguous transmissions are left out
+/// ([`super::order::Doubt`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::tcp) struct Evidence {
     /// The transmission sent last, and its segment.
@@ -62,13 +63,13 @@ impl Default for Delivered {
 }
 
 impl Delivered {
-    /// Of the segments newly delivered, the transmission sent last and its segment: the newest by (time, segment).
+    /// The newest of the newly delivered transmissions, by (time, segment): its time and its segment.
     #[inline]
     pub fn newest(&self) -> Option<(Time, u32)> {
         (self.newest_segment != NO_SEGMENT).then_some((self.newest_sent, self.newest_segment))
     }
 
-    /// RTT of the oldest delivered segment sent only once: what RFC 6298 samples.
+    /// RTT of the oldest delivered segment that was sent only once, which RFC 6298 uses as its sample.
     #[inline]
     pub fn oldest_rtt(&self) -> Option<Duration> {
         (self.oldest_rtt != NO_RTT).then_some(self.oldest_rtt)
@@ -115,7 +116,8 @@ impl Delivered {
         Delivered::first(segment, Segment::new(sent, super::segment::RETRANSMITTED), sent, false)
     }
 
-    /// What most ACKs deliver: a single segment, or the first of several. Nothing is passed yet.
+    /// The result of most ACKs: a single delivered segment, or the first of several. The cumulative acknowledgement has
+    /// passed none yet.
     #[inline(always)]
     pub(super) fn first(index: u32, segment: Segment, now: Time, reordered: bool) -> Delivered {
         let is_original = !segment.retransmitted();
@@ -138,7 +140,8 @@ impl Delivered {
         }
     }
 
-    /// Takes the delivery of a segment as evidence; those that the cumulative acknowledgement passes come first.
+    /// Records the delivery of a segment as evidence. Call it first for segments that the cumulative acknowledgement
+    /// passes.
     pub(super) fn add_evidence(&mut self, index: u32, segment: Segment, now: Time, is_passed: bool) {
         let newest = (segment.sent(), index);
         let own = Evidence { newest, rtt: now - segment.sent(), highest: index, is_passed };

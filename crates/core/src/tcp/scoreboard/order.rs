@@ -22,16 +22,17 @@ pub(super) struct SendingOrder {
     original_hint: u32,
     /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
     retransmissions: VecDeque<u32>,
-    /// What the next ACK says of retransmissions; only for a sender that follows Linux.
+    /// Doubt about retransmissions for the next ACK; only for a sender that follows Linux.
     pub(super) doubt: Option<Doubt>,
 }
 
-/// When the delivery of a segment that was sent again says nothing of its last transmission: an earlier one may have arrived.
+/// Conditions under which the delivery of a retransmitted segment gives no information about its last transmission, because
+/// an earlier transmission may have arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Doubt {
     /// An answer sooner than this.
     pub least_rtt: Duration,
-    /// The ACK echoes the timestamp of a segment sent once, so that what it passes arrived before the retransmission.
+    /// The ACK echoes the timestamp of a segment sent once, so the segments that it passes arrived before the retransmission.
     pub echoes_original: bool,
 }
 
@@ -41,7 +42,7 @@ impl SendingOrder {
         self.original_hint = segment;
     }
 
-    /// A segment is sent again; `before` is its record so far.
+    /// Records that a segment is retransmitted; `before` is its record until then.
     pub(super) fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
         if before.retransmitted()
             && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
@@ -56,14 +57,14 @@ impl SendingOrder {
 }
 
 impl Scoreboard {
-    /// Sets what the next ACK says of retransmissions; nothing when it is over.
+    /// Sets the doubt about retransmissions for the next ACK; `None` after that ACK.
     pub fn doubt(&mut self, doubt: Option<Doubt>) {
         if let Some(order) = &mut self.order {
             order.doubt = doubt;
         }
     }
 
-    /// Whether the delivery of this record tells how long its last transmission took, for a sender that follows Linux.
+    /// Whether the delivery of this record shows how long its last transmission took, for a sender that follows Linux.
     #[inline(always)]
     pub(super) fn is_evidence(&self, record: Segment, now: Time, passed: bool) -> bool {
         let Some(Doubt { least_rtt, echoes_original }) = self.order.as_ref().and_then(|order| order.doubt) else {
@@ -136,8 +137,8 @@ impl Scoreboard {
         })
     }
 
-    /// When the first outstanding segment was sent, if it is in flight and nothing outstanding was sent again. Then it is the
-    /// oldest in flight.
+    /// Sending time of the first outstanding segment, if it is in flight and no outstanding segment was retransmitted. Then
+    /// it is the oldest in flight.
     #[inline(always)]
     pub fn first_in_order(&self) -> Option<Time> {
         self.segments

@@ -69,7 +69,8 @@ fn a_window_that_was_cut_gives_back_its_room_and_forgets_nothing() {
     board.check();
 }
 
-/// Ten in flight, five duplicate ACKs: five are left. The hole is one of them. A duplicate ACK may stand for each of the others.
+/// Ten segments are in flight, and five duplicate ACKs arrive: five remain. The hole is one of them. Each of the others may be a
+/// segment that a duplicate ACK reported.
 #[test]
 fn without_sack_only_the_hole_is_lost_beside_what_duplicate_acks_stand_for() {
     let mut board = board_of(10);

@@ -15,7 +15,7 @@ impl Sender {
         self.on_ack_reporting(now, ack, None);
     }
 
-    /// The same; writes the delivered segments to `report`. A predicted ACK without a rate sampler writes nothing.
+    /// Processes an ACK, and writes the delivered segments to `report`. A predicted ACK without a rate sampler writes nothing.
     #[inline(always)]
     pub fn on_ack_reporting(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
         let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo;
@@ -152,7 +152,7 @@ impl Sender {
         }
     }
 
-    /// Takes what an ACK says of spurious retransmissions.
+    /// Processes the reports of an ACK about spurious retransmissions.
     fn take_reports(&mut self, now: Time, ack: &Ack, prior_una: u32, delivered: &Delivered) {
         if let Some((segment, _)) = ack.sack.duplicate() {
             self.on_duplicate_report(now, segment);

@@ -1,12 +1,12 @@
-//! When to be woken, and what then.
+//! The sender's deadlines, and its reaction to them.
 
 use super::{Phase, Sender};
 use crate::tcp::detection::timer;
 use crate::units::{Duration, Time};
 
 impl Sender {
-    /// When to be woken, if no ACK comes first: a timer of the detector, the pacing of the next segment, or the SYN's
-    /// timer. Asked after all that can be sent was sent.
+    /// The next time at which the sender must be woken, if no ACK arrives first: a timer of the detector, the pacing of the next segment, or
+    /// the SYN's timer. Call it after all segments that may be sent now were sent.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         if let Phase::Opening { sent, tries, .. } = self.phase {
@@ -22,13 +22,14 @@ impl Sender {
         }
     }
 
-    /// When the timer of a SYN expires that was sent at `sent` for the `tries`-th time. The greatest timeout bounds it too (RFC 6298 (2.5)).
+    /// Time at which the timer of a SYN expires that was sent at `sent` for the `tries`-th time. The greatest timeout also bounds it (RFC
+    /// 6298 (2.5)).
     fn syn_expiry(&self, sent: Time, tries: u32) -> Time {
         let wait = Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto());
         self.rtt.expiry_after(sent, wait)
     }
 
-    /// When this SYN was sent, of which the first was sent at `first`.
+    /// Time at which the `number`-th retransmission of the SYN was sent. The first SYN was sent at `first`.
     pub(super) fn syn_sent(&self, first: Time, number: u32) -> Time {
         (1..=number).fold(first, |sent, tries| self.syn_expiry(sent, tries))
     }
@@ -42,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// The deadline came.
+    /// Processes the deadline.
     pub fn on_deadline(&mut self, now: Time) {
         if let Phase::Opening { first, sent, tries } = self.phase {
             if self.deadline().is_some_and(|deadline| deadline <= now) {

@@ -1,8 +1,8 @@
 //! How Linux recognises spurious recovery and reordering, and takes reductions back (`net/ipv4/tcp_input.c`). Names in parentheses
 //! are those of its functions and variables.
 //!
-//! It differs from the RFCs where packets are reordered. A recovery in which nothing was needed ends at once, whatever was marked
-//! as lost. What is still marked when an episode ends begins the next recovery.
+//! Linux differs from the RFCs where packets are reordered. A recovery whose retransmissions were all unneeded ends at once, whatever
+//! was marked as lost. If segments are still marked when an episode ends, they begin the next recovery.
 
 use super::pacing::Quantum;
 use super::push::Push;
@@ -26,14 +26,14 @@ pub(super) struct LinuxState {
     pub(super) push: Push,
     /// The greatest distance that a late segment was behind, in segments (`reordering`).
     reordering: u32,
-    /// The first unacknowledged segment when the episode began that an undo may take back (`undo_marker`).
+    /// The first unacknowledged segment at the start of the episode that an undo may revert (`undo_marker`).
     undo_from: Option<u32>,
     /// Retransmissions of the episode that no DSACK has reported; `None` before the first (`undo_retrans`).
     unreported: Option<u32>,
     /// When the first retransmission of the episode was sent (`retrans_stamp`).
     first_again: Time,
-    /// When the last segment was sent that an ACK passes, if that is news: the ACK echoes this segment then. Those of retransmissions
-    /// before may have been overtaken.
+    /// Sending time of the last segment that an ACK newly passes: the ACK then echoes this segment's timestamp. Earlier ACKs, for
+    /// retransmissions, may have been overtaken.
     echoed: Option<Time>,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
     restores: bool,
@@ -43,7 +43,7 @@ pub(super) struct LinuxState {
     waits: bool,
     /// Segments that this ACK reports as duplicates.
     duplicates: u32,
-    /// A retransmission was lost, by this ACK, or anything by a timer.
+    /// Whether this ACK has shown that a retransmission was lost, or a timer has marked any segment as lost.
     loses_again: bool,
 }
 
@@ -84,7 +84,7 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.waits)
     }
 
-    /// A new ACK or deadline: what the last ACK said of this instant is over.
+    /// Begins the processing of an ACK or a deadline: resets the state of the last ACK that holds for one instant only.
     #[inline(always)]
     pub(super) fn begin_linux_event(&mut self) {
         if let Some(linux) = &mut self.linux {
@@ -92,7 +92,8 @@ impl Sender {
         }
     }
 
-    /// What the scoreboard needs to know of an ACK before it takes it (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
+    /// Sets the information about an ACK that the scoreboard needs before it processes the ACK (`tcp_rack_advance`,
+    /// `tcp_skb_spurious_retrans`).
     pub(super) fn set_doubt(&mut self, ack: &Ack) {
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
         self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission }));
@@ -122,14 +123,14 @@ impl Sender {
         self.board.lost() + self.board.again_in_flight().saturating_sub(unmarked)
     }
 
-    /// Whether something counts as lost outside of recovery, so that recovery begins anew (`tcp_time_to_recover`): an undo left it, or
-    /// it was lost within the recovery that this ACK has ended.
+    /// Whether segments count as lost outside of recovery, so that a new recovery begins (`tcp_time_to_recover`). An undo left them,
+    /// or they were lost within the recovery that this ACK has ended.
     #[inline(always)]
     pub(super) fn must_recover_again(&self) -> bool {
         self.options.recovers_as_linux && self.phase == Phase::Open && self.lost_out() > 0
     }
 
-    /// The detector has marked a retransmission as lost, or a timer has marked anything.
+    /// Records that the detector has marked a retransmission as lost, or that a timer has marked any segment.
     pub(super) fn note_lost_again(&mut self) {
         self.linux_mut().loses_again = true;
     }
@@ -139,7 +140,7 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.loses_again)
     }
 
-    /// `segment` arrived late, and those before `end` had arrived (`tcp_check_sack_reordering`).
+    /// Records that `segment` arrived late, after segments up to `end` (`tcp_check_sack_reordering`).
     fn note_reordering(&mut self, segment: u32, end: u32) {
         let linux = self.linux_mut();
         if end > segment && end - segment > linux.reordering {
@@ -147,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// Takes what an ACK says of reordering and duplicates. Before it, all below `prior_una` was acknowledged.
+    /// Records the reordering and the duplicates that an ACK reports. Before it, all below `prior_una` was acknowledged.
     pub(super) fn note_linux_ack(&mut self, now: Time, ack: &Ack, prior_una: u32, delivered: &Delivered) {
         if let Some(segment) = delivered.lowest_late() {
             self.note_reordering(segment, self.board.sacked_end());
@@ -187,7 +188,7 @@ impl Sender {
         self.linux.as_ref().map_or(0, |linux| linux.duplicates)
     }
 
-    /// An episode begins that an undo may take back (`tcp_init_undo`); `restores` if it reduces the window.
+    /// Begins an episode that an undo may revert (`tcp_init_undo`); `restores` if it reduces the window.
     pub(super) fn begin_linux_episode(&mut self, restores: bool) {
         let (una, again) = (self.board.una(), self.board.again_in_flight());
         let linux = self.linux_mut();
@@ -196,7 +197,7 @@ impl Sender {
         linux.restores = restores;
     }
 
-    /// A segment is sent again (`tcp_retransmit_skb`).
+    /// Records that a segment is retransmitted (`tcp_retransmit_skb`).
     pub(super) fn note_linux_retransmission(&mut self, now: Time) {
         let linux = self.linux_mut();
         if linux.unreported.is_none() {
@@ -205,7 +206,7 @@ impl Sender {
         linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
     }
 
-    /// The retransmission timer expired while much had arrived out of order: the reordering is less than was thought
+    /// Lowers the estimate of reordering, because the retransmission timer expired while many segments had arrived out of order
     /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self) {
         if self.phase == Phase::Open && self.board.sacked() >= REORDERING.0 {
@@ -214,7 +215,7 @@ impl Sender {
         }
     }
 
-    /// What the congestion control decided may be taken back: DSACKs report all retransmissions of the episode (`tcp_try_undo_dsack`).
+    /// Whether the reduction may be undone because DSACKs report all retransmissions of the episode (`tcp_try_undo_dsack`).
     fn all_were_duplicates(&self) -> bool {
         self.linux.as_ref().is_some_and(|linux| linux.undo_from.is_some() && linux.unreported == Some(0))
     }
@@ -247,7 +248,7 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// The episode ends: everything sent before it is acknowledged (`tcp_try_undo_recovery`).
+    /// Ends the episode: all segments sent before it are acknowledged (`tcp_try_undo_recovery`).
     fn end_linux_episode(&mut self, ack: &Ack, until: u32) {
         if self.all_were_duplicates() || self.original_came(ack) {
             self.undo_as_linux(EpisodeEnd::Spurious, false);

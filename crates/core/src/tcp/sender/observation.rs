@@ -1,4 +1,4 @@
-//! What a congestion control sees of the connection, if it observes it, and what it may set.
+//! The view of the connection for a congestion control that observes it, and the values that this control may set.
 
 use super::{Limit, Sender};
 use crate::tcp::events::Connection;

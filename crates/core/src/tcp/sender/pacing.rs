@@ -9,11 +9,12 @@ const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
 /// Segments of a connection before Linux begins to pace.
 const UNPACED_SEGMENTS: u32 = 10;
 
-/// Linux sends at one instant at most so many bytes.
+/// Greatest number of bytes that Linux sends at one instant.
 const MAX_QUANTUM_BYTES: u64 = 65_536;
 
-/// Segments that Linux sends at one instant at this pacing rate: those of a 1024th of a second, and more on short paths, 64 kB halved
-/// for each 512 microseconds of the least RTT (`tcp_tso_autosize`, Linux 5.18). `payload` is a segment's, bytes. `minimum` is in segments.
+/// Segments that Linux sends at one instant at this pacing rate (`tcp_tso_autosize`, Linux 5.18). The size is that of a 1024th of a
+/// second. Short paths add 64 kB, halved for each 512 microseconds of the least RTT. `payload` is a segment's, bytes. `minimum` is in
+/// segments.
 fn quantum_segments(rate: Rate, payload: u32, min_rtt: Option<Duration>, minimum: u32) -> u32 {
     let by_rate = rate.0 / 8 / 1024;
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.0 / Duration::from_micros(512).0);

@@ -5,8 +5,8 @@ use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
-/// A sender whose next ACKs are predicted: nothing is lost, sacked or sent again, and it only sends new segments. Its methods do what
-/// [`Sender::on_ack`] and [`Sender::poll_burst`] do, with fewer checks. They hold until another kind of ACK comes or a timer fires.
+/// A sender whose next ACKs are predicted: nothing is lost, sacked or retransmitted, and it only sends new segments. Its methods are
+/// [`Sender::on_ack`] and [`Sender::poll_burst`] with fewer checks. They are valid until another kind of ACK arrives or a timer fires.
 pub struct PredictedAcks<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
@@ -15,7 +15,7 @@ pub struct PredictedAcks<'sender, const LEARNS: bool> {
 }
 
 impl Sender {
-    /// Whether it can process bursts: it is connected, and neither pacing nor a rate sampler nor ECN needs each segment.
+    /// Whether the sender can process bursts: it is connected, and pacing, a rate sampler or ECN do not need each segment.
     #[inline(always)]
     pub fn takes_bursts(&self) -> bool {
         self.options.bursts && !self.is_opening()
@@ -71,8 +71,8 @@ impl Sender {
 }
 
 impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
-    /// Processes the next predicted ACK. Returns whether the short path holds, without a deadline of the detector before `until`. If not,
-    /// the caller must ask the sender for its segments and its deadline.
+    /// Processes the next predicted ACK. Returns whether the fast path stays valid, without a deadline of the detector before `until`. If
+    /// not, the caller must ask the sender for its segments and its deadline.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, until: Time) -> bool {
         let (sender, event) = (&mut *self.sender, &mut self.event);

@@ -1,12 +1,12 @@
-//! Which segments Linux marks with PSH (`tcp_push`, `forced_push`): the last one that the application has written, and each one that ends more
-//! than half of the largest window since the last mark.
+//! PSH marks as Linux sets them (`tcp_push`, `forced_push`). The last segment that the application has written has one. So has each segment
+//! that ends more than half of the largest window since the last mark.
 //!
 //! Linux marks segments when they are written, and this sender when they are sent.
 
 use super::Sender;
 use crate::spec::Follows;
 
-/// What decides about the next mark.
+/// State that determines the next mark.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Push {
     /// The segment behind the last one marked (`pushed_seq`).
@@ -22,7 +22,7 @@ impl Sender {
         self.set_window_edge(edge);
     }
 
-    /// A new segment is sent. Returns whether PSH marks it.
+    /// Records that a new segment is sent. Returns whether PSH marks it.
     #[inline(always)]
     pub(super) fn is_pushed(&mut self, segment: u32) -> bool {
         let is_pushed = segment >= self.next_push;
@@ -33,7 +33,7 @@ impl Sender {
         is_pushed
     }
 
-    /// The application has written, the receiver has announced a window, or a segment was marked.
+    /// Plans the next mark after a write, an announced window, or a marked segment.
     #[inline(never)]
     pub(super) fn plan_push(&mut self) {
         if self.options.follows == Follows::Linux {

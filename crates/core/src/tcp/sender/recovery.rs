@@ -42,7 +42,8 @@ impl Sender {
         }
     }
 
-    /// A probe has repaired a loss (RFC 8985 section 7.4.2): there is nothing to recover (`tcp_process_tlp_ack`).
+    /// Reduces the window once after a probe has repaired a loss (RFC 8985 section 7.4.2). There is nothing to recover
+    /// (`tcp_process_tlp_ack`).
     fn reduce_once(&mut self, now: Time, prior_in_flight: u32) {
         self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
@@ -209,7 +210,7 @@ impl Sender {
         }
     }
 
-    /// The window shrinks after a congestion mark, or because the congestion control asks for it (`tcp_enter_cwr`).
+    /// Reduces the window after a congestion mark, or at the request of the congestion control (`tcp_enter_cwr`).
     pub(super) fn reduce_without_loss(&mut self, now: Time, prior_in_flight: u32) {
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
@@ -221,8 +222,8 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 section 6.1.2: the window shrinks at most once per window of data, for whatever reason, and the next new
-    /// segment says so. Echoes of older marks come until that segment itself is acknowledged.
+    /// RFC 3168 section 6.1.2: the window shrinks at most once per window of data, for any reason. The next new segment
+    /// announces the reduction (CWR). Echoes of older marks arrive until that segment is acknowledged.
     fn announce_reduction(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();

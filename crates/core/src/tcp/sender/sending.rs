@@ -16,14 +16,15 @@ impl Sender {
         self.board.next() == self.closing
     }
 
-    /// The segment with the FIN may be sent beyond `by_window` new ones that the window allows, if all before it were. Returns 0 or 1.
+    /// Number of segments, 0 or 1, that may exceed the `by_window` new segments that the window allows. Only the segment with the FIN
+    /// may, if all before it are sent.
     #[inline(always)]
     pub(super) fn beyond_window(&self, by_window: u32) -> u32 {
         u32::from(self.board.next() + by_window == self.closing)
     }
 
-    /// The sender stops for the first time since the application closed the connection. If data is unsent, the last segment of it
-    /// carries the FIN (`tcp_send_fin`). Otherwise the FIN is a segment of its own.
+    /// Places the FIN when the sender stops for the first time since the application closed the connection. If data is unsent, its
+    /// last segment carries the FIN (`tcp_send_fin`). Otherwise the FIN is a separate segment.
     #[cold]
     fn place_fin(&mut self) {
         let is_alone = self.board.next() == self.available;
@@ -41,9 +42,9 @@ impl Sender {
         self.new_within_receive_window() > 0
     }
 
-    /// Segments that count against the window: segments in flight and segments that the detector withholds. Without limited
-    /// transmit, delivered segments count as well until recovery begins. That holds new data back, never a retransmission: a
-    /// detector that marks without a signal would wait for it for ever.
+    /// Number of segments that count against the window: segments in flight and segments that the detector withholds. Without limited
+    /// transmit, delivered segments count as well until recovery begins. This rule delays new data, never a retransmission. Otherwise
+    /// a detector that marks segments without a signal would wait for it forever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
         if !self.options.limited_transmit && self.phase == Phase::Open && self.board.lost() == 0 {
@@ -195,9 +196,9 @@ impl Sender {
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
         let is_first = segment == self.board.una();
         let number = self.board.retransmit(segment, now);
-        // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would
-        // expire just before every repair if the RTO is hardly more than the RTT. After a partial ACK without SACK it goes on
-        // (RFC 6582 section 3.2), but not in Linux.
+        // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would expire
+        // just before every repair if the RTO hardly exceeds the RTT. After a partial ACK without SACK the timer is not restarted (RFC
+        // 6582 section 3.2), except in Linux.
         let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.options.follows != Follows::Linux;
         if is_first && !goes_on {
             self.board.restart_timer(now);
@@ -225,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// The application, or the receiver's window, was the limit when the sender stopped sending.
+    /// Records that the application, or the receiver's window, was the limit when the sender stopped sending.
     pub(super) fn stop_unfilled(&mut self) {
         if self.options.follows != Follows::Linux {
             self.limit = Limit::Other;

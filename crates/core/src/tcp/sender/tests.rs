@@ -1,4 +1,4 @@
-//! The sender's branches of recovery, undo and pacing, one by one. The test reports arrivals to a receiver and may lose its ACKs.
+//! The sender's branches of recovery, undo and pacing, one by one. The test delivers segments to a receiver and may lose its ACKs.
 
 use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::detection::DetectionSpec;
@@ -88,7 +88,7 @@ impl Pair {
         self.receiver.on_segment(self.now, &data).expect("acknowledged at once")
     }
 
-    /// These segments arrive, and each one's ACK at once. Returns the segments sent then.
+    /// Delivers these segments, and the ACK of each at once. Returns the segments sent then.
     fn deliver(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<(u32, bool)> {
         self.deliver_as(segments, false)
     }
@@ -103,7 +103,7 @@ impl Pair {
         sent
     }
 
-    /// These segments arrive, and only the last one's ACK; all that may be sent then is sent.
+    /// Delivers these segments, and only the ACK of the last one. Sends all that may be sent then.
     fn deliver_by_one_ack(&mut self, segments: impl IntoIterator<Item = u32>) {
         let acks = segments.into_iter().map(|segment| self.arrive(segment, false, false));
         let last = acks.last().expect("some segment");
@@ -111,7 +111,7 @@ impl Pair {
         self.send();
     }
 
-    /// The deadline comes. Returns the segments sent then.
+    /// Advances to the deadline. Returns the segments sent then.
     fn time_out(&mut self) -> Vec<(u32, bool)> {
         self.now = self.sender.deadline().expect("data is outstanding");
         self.sender.on_deadline(self.now);
@@ -129,10 +129,10 @@ fn rfc6298_section_5_7_the_backoff_ends_with_a_new_rtt_sample_and_not_before() {
     assert_eq!(pair.time_out(), [(0, true)]); // at 1 s, the initial timeout
     assert_eq!(pair.time_out(), [(0, true)]); // doubled: at 3 s
     assert_eq!(pair.now, ms(3000));
-    // The ACK of the retransmission says nothing of the RTT (Karn's algorithm): new data still gets four seconds.
+    // The ACK of the retransmission gives no RTT sample (Karn's algorithm): new data still has a timeout of four seconds.
     assert_eq!(pair.at(3100).deliver_as([0], true), [(1, false), (2, false)]);
     assert_eq!(pair.sender.deadline(), Some(ms(3100 + 4000)));
-    // That of new data does, 100 ms: 100 + 4 * 50.
+    // The segment of new data gives an RTT of 100 ms: 100 + 4 * 50.
     pair.at(3200).deliver([1]);
     assert_eq!(pair.sender.deadline(), Some(ms(3200 + 300)));
     assert_eq!(pair.sender.counters().timeouts, 2);
@@ -353,8 +353,8 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     }
 }
 
-/// Segment 0 is so late that every detector sends it again; then it arrives, and its retransmission after it. Whoever found the
-/// loss, and whether by ACKs or by time: DSACK and Eifel take the reduction back, and without them it stays.
+/// Segment 0 is so late that every detector retransmits it. Then the original arrives, and the retransmission after it. For every
+/// detector, by ACKs or by time: DSACK and Eifel undo the reduction, and without them it stays.
 #[test]
 fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
     for detection in DetectionSpec::describe() {
@@ -378,8 +378,8 @@ fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
     }
 }
 
-/// 0 and 4 are lost, and only one of five segments above 4 arrives before the timeout. The timeout is taken back because 1 to 3
-/// were late. The threshold finds 4 when three above it are sacked, long before the timer.
+/// Segments 0 and 4 are lost, and only one of five segments above 4 arrives before the timeout. The timeout is undone because 1 to 3
+/// were late. The threshold detects the loss of 4 when three segments above it are sacked, long before the timer.
 #[test]
 fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
     let mut pair = Pair::new(json!({"f_rto": true}));

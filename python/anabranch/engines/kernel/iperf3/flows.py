@@ -11,11 +11,11 @@ from anabranch.linux_network.namespace import NetworkNamespace
 from anabranch.units import PICOSECONDS_PER_SECOND
 
 FIRST_PORT = 5201
-"""Of the server of flow 0; that of flow n is n higher, as in the Rust core's ``flow_table.rs``."""
+"""Port of the server of flow 0. The port of flow n is n higher, as in ``flow_table.rs`` of the Rust core."""
 MOST_FLOWS = 1000
-"""Each flow has two processes."""
+"""The most flows of a run: each has two processes."""
 LEAST_INTERVAL_S, LONGEST_INTERVAL_S = 0.1, 1.0
-"""Between reports: iperf3 has none more often, and a warm-up should not end within a long one."""
+"""Bounds of the interval between reports: iperf3 has no shorter one, and a warm-up should not end within a long one."""
 _FIRST_SENDER_PORT = 49_152
 _DATAGRAM_HEADERS = 28
 _LONGEST_S = 86_400
@@ -23,7 +23,7 @@ _LONGEST_S = 86_400
 
 
 class Iperf3Error(ValueError):
-    """What iperf3 cannot do of a traffic group."""
+    """A traffic group needs something that iperf3 cannot do."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Flow:
 
     number: int
     start_s: float
-    """When the client is started."""
+    """Time of the client's start."""
     payload: int
     """Bytes of a full segment or of a datagram."""
     client: NetworkNamespace
@@ -42,7 +42,7 @@ class Flow:
 
     @property
     def port(self) -> int:
-        """Of its server."""
+        """Port of its server."""
         return FIRST_PORT + self.number
 
 

@@ -54,7 +54,7 @@ class Iperf3Processes:
             self._problem = problem
 
     def end(self, now_s: float) -> dict[int, Report]:
-        """Interrupt all clients and servers; what those that were started have measured until now.
+        """Interrupt all clients and servers. Returns the measurements so far of the flows that were started.
 
         Raises:
             NetworkError: iperf3 has failed.

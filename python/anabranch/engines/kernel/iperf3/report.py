@@ -1,4 +1,4 @@
-"""What iperf3 measures of a flow, as columns of the tables."""
+"""Reads the measurements of iperf3 for a flow, as columns of the tables."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ Intervals = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Report:
-    """What client and server have measured, interval by interval."""
+    """Measurements of client and server, interval by interval."""
 
     flow: Flow
     sent: Intervals
@@ -34,7 +34,7 @@ class Report:
     """The run's time when the times of the intervals begin."""
 
     def _sum(self, intervals: Intervals, what: str, start_s: float, end_s: float) -> float:
-        """Between two times of the run. What an interval has counted is spread evenly over it."""
+        """The sum of a counter between two times of the run. The count of an interval is spread evenly over the interval."""
         return sum(_shares(intervals, what, start_s - self.begin_s, end_s - self.begin_s))
 
     def columns(self, warm_up_s: float, end_s: float) -> dict[str, float]:

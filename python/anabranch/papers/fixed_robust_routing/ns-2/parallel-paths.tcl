@@ -1,12 +1,12 @@
-# Figure 3 in ns-2, the simulator that the paper used: a cross-check of section 4 that no study runs.
+# Figure 3 in ns-2, the simulator of the paper: a cross-check of section 4. The study does not run it.
 #
 #   ns parallel-paths.tcl DELAYS ACCESS WINDOW SEED
 #
 # DELAYS of the paths in ms with commas ("2,3.3,3.3,3.3" is SLLL at d = 1.3), ACCESS in Mbit/s, WINDOW of the senders in segments.
-# Five NewReno connections of 10 s, each fed with a segment of 1,000 bytes at exponential intervals of 0.4 ms in the mean.
-# Prints total throughput and how often senders cut their windows.
+# Five NewReno connections of 10 s. Each has a segment of 1,000 bytes to send at exponential intervals of 0.4 ms in the mean.
+# Prints total throughput and the number of window cuts.
 #
-# ns-2 has no random choice among links. A chain of error models does it: each sends the share that it "drops" over its own path.
+# ns-2 has no random choice among links. A chain of error models replaces it: each sends the packets that it "drops" over its own path.
 lassign $argv delays access window seed
 set duration 10.0
 ns-random $seed
@@ -37,7 +37,7 @@ for {set i 0} {$i < 5} {incr i} {
     $ns connect $tcp($i) $end
 }
 
-# The first object of a chain that sends each packet to one of the middle nodes, all alike.
+# The first object of a chain that sends each packet to one of the middle nodes, with equal probability.
 proc chooser {from} {
     global ns middles seed
     set chosen [[$ns link $from [lindex $middles end]] head]

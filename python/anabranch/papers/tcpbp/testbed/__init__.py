@@ -8,10 +8,10 @@
 | hosts with Linux's CUBIC, and their iperf3 | ``hosts.py`` |
 | random packets between neighbours | ``probes.py`` |
 | link state: samples and their moving average | ``link_state.py`` |
-| the controller, a program of its own (os-ken) | ``controller.py`` |
-| all together | ``lab.py`` |
+| the controller, a separate program (os-ken) | ``controller.py`` |
+| the whole testbed | ``lab.py`` |
 | the rules of the switches | ``rules.py`` |
-| what is measured, and the page | ``measuring.py``, ``page.py``, ``__main__.py`` |
+| tests, their results, and the page | ``measuring.py``, ``page.py``, ``__main__.py`` |
 
 ``python -m anabranch.papers.tcpbp.testbed`` needs root, Open vSwitch, iperf3, and ``pip install os-ken``.
 """

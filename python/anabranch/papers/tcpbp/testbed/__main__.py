@@ -17,7 +17,7 @@ from anabranch.progress import Shown
 
 FLOWS = (10, 25, 50)
 FEWER_LOSSES = 8.0
-"""Which would explain the paper's rates (Table 4)."""
+"""Divisor of the losses that would explain the paper's rates (Table 4)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def _routes(bed: Testbed, plan: Plan, seed: int) -> Routed:
 
 
 def _document(routed: Routed) -> dict[str, object]:
-    """The link state and the routes, to be read again by the page."""
+    """The link state and the routes as JSON, which the page reads."""
     return {
         "links": [[*ends, *values] for ends, values in routed.links.items()],
         "routes": {

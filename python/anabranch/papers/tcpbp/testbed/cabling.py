@@ -8,7 +8,7 @@ from anabranch.scenario import Scenario
 
 
 def scenario(plan: Plan, seed: int) -> Scenario:
-    """Each direction of a cable is a link; losses are drawn by the seed."""
+    """The scenario: each direction of a cable is a link, and the seed draws losses."""
     links = [
         {
             "source": link.source,

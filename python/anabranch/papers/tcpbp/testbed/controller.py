@@ -1,7 +1,7 @@
-"""The testbed's controller, a program of its own: ``python -m anabranch.papers.tcpbp.testbed.controller DIRECTORY``.
+"""The testbed's controller, a separate program: ``python -m anabranch.papers.tcpbp.testbed.controller DIRECTORY``.
 
-Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames that it sends through a switch and
-gets back from the neighbour. It computes the routes of all metrics by the mean of three samples, and changes the rules that have changed.
+Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
+switch and which the neighbour returns to it. It computes the routes of all metrics by the mean of three samples. It installs only changed rules.
 """
 
 import json
@@ -30,7 +30,7 @@ from anabranch.papers.tcpbp.testbed.rules import Rule
 from anabranch.topologies import Link, Node, Topology
 
 DELAY_PROBES = 20
-"""In an interval, for each direction of a cable."""
+"""Number of delay probes in an interval, for each direction of a cable."""
 _PATIENCE_S = 2.0
 _PROBE = struct.Struct("!6s6sHHHd38x")
 """An Ethernet frame: addresses, EtherType, the nodes at both ends, and when it was sent, s."""
@@ -66,7 +66,7 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_switch(self, event: Any) -> None:
-        """A switch has connected: give it the standing rules, and begin once all have."""
+        """A switch has connected: install its standing rules. Measurements begin once all switches have connected."""
         switch = event.msg.datapath
         self._switches[switch.id] = switch
         neighbours = {self._names[target - 1]: target for source, target in self._cables if source == switch.id}
@@ -77,7 +77,7 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_counters(self, event: Any) -> None:
-        """The counters of a switch's ports: packets sent and received."""
+        """Store the counters of a switch's ports: packets sent and received."""
         with self._counted:
             self._counters[event.msg.datapath.id] = {
                 one.port_no: (one.tx_packets, one.rx_packets) for one in event.msg.body
@@ -86,7 +86,7 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_probe(self, event: Any) -> None:
-        """A delay probe has crossed its cable, or come back from a switch."""
+        """Store the delay of a probe that has crossed its cable, or come back from a switch."""
         now = time.monotonic()
         _, _, _, source, target, sent = _PROBE.unpack(event.msg.data[: _PROBE.size])
         self._delays_s.setdefault((source, target), []).append(now - sent)
@@ -108,7 +108,7 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
                 self._route()
 
     def _send_probe(self, source: int, target: int) -> None:
-        """Over a cable; or, with twice the same switch, to it and back."""
+        """Send a probe over a cable. If ``source`` is ``target``, send it to the switch and back."""
         switch = self._switches[source]
         protocol, parser = switch.ofproto, switch.ofproto_parser
         frame = _PROBE.pack(bytes(6), bytes(6), rules.DELAY_PROBE, source, target, time.monotonic())
@@ -121,7 +121,7 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
         )  # fmt: skip
 
     def _delay_s(self, source: int, target: int) -> float | None:
-        """Of a cable: the least time that a probe took, without half of the least to each switch and back. Waiting elsewhere only adds."""
+        """Delay of a cable: the least time of a probe, less half of the least time to each switch and back. Waiting only makes times longer."""
         least = [
             min(self._delays_s.get(ends, [math.nan])) for ends in ((source, target), (source, source), (target, target))
         ]
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str]) -> None:
     Controller.files = Files(Path(arguments[0]))
     logging.basicConfig(filename=Controller.files.log, level=logging.WARNING)
     cfg.CONF(args=["--ofp-listen-host=0.0.0.0", f"--ofp-tcp-listen-port={CONTROLLER_PORT}"], project="os_ken")
-    # As an application is found by the name of its module, and this module is the main one.
+    # os-ken finds an application by the name of its module, but this module's name is __main__.
     sys.modules["anabranch.papers.tcpbp.testbed.controller"] = sys.modules["__main__"]
     app_manager.AppManager.run_apps(["anabranch.papers.tcpbp.testbed.controller"])
 

@@ -22,38 +22,39 @@ from anabranch.papers.tcpbp.testbed.switches import Switches, host_port
 DEVICE = "uplink"
 CONGESTION_CONTROL = "cubic"
 ATTEMPTS = 3
-"""The connection by which iperf3 controls a test crosses the lossy cables too."""
+"""Attempts at a test: iperf3's control connection also crosses the lossy cables, and may fail."""
 PATIENCE_S = 20
-"""After its end a test that has not reported is begun anew."""
+"""Seconds after its end at which a test without a report is repeated."""
 SYSCTLS = {
-    # A connection must not begin with what another one has learnt.
+    # A connection must not begin with the metrics of an earlier one.
     "net.ipv4.tcp_no_metrics_save": "1",
-    # Those from 32768 on belong to the metrics.
+    # Ports from 32768 on belong to the routing metrics.
     "net.ipv4.ip_local_port_range": "1024 32767",
     "net.ipv6.conf.all.disable_ipv6": "1",
-    # 50 flows at 1 Gbit/s over 40 ms.
+    # Buffers for 50 flows at 1 Gbit/s over 40 ms.
     "net.ipv4.tcp_rmem": "4096 131072 16777216",
     "net.ipv4.tcp_wmem": "4096 131072 16777216",
 }
 PORT = 5201
-"""Of iperf3's server."""
+"""The port of iperf3's server."""
 _LOOK_S = 0.02
 _ETHTOOL = 0x8946
 _OFF = {"checksums": 0x17, "scatter-gather": 0x19, "TCP segmentation": 0x1F, "generic segmentation": 0x24}
-"""SIOCETHTOOL's commands that set an offload. A segment is a frame, and has its checksum: a switch in user space does neither."""
+"""SIOCETHTOOL's commands that set an offload. Without offloads, a segment is a frame with its checksum. A switch in user space can
+neither split segments nor compute checksums."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """What the flows of one test got."""
+    """Throughput of the flows of one test."""
 
     bps: tuple[float, ...]
-    """Payload that each flow delivered a second."""
+    """Payload that each flow delivered, bit/s."""
     retransmits: int
 
     @property
     def mean_bps(self) -> float:
-        """Of a flow."""
+        """Mean over the flows."""
         return sum(self.bps) / len(self.bps)
 
     @property
@@ -63,10 +64,10 @@ class Throughput:
 
 
 class Hosts:
-    """A namespace for each node, joined to its switch; they end with ``keep``."""
+    """A namespace for each node, joined to its switch. The namespaces end with ``keep``."""
 
     def __init__(self, plan: Plan, switches: Switches, keep: ExitStack) -> None:
-        """Make them.
+        """Make the namespaces.
 
         Raises:
             NetworkError: Linux refuses a device or a setting.
@@ -100,10 +101,10 @@ class Hosts:
     def measure(
         self, source: str, target: str, *, flows: int, first_port: int, seconds: int, warm_up_s: int
     ) -> Throughput:
-        """What so many flows get, with TCP source ports from the first one on.
+        """Measure the throughput of ``flows`` flows, whose TCP source ports begin at ``first_port``.
 
         Raises:
-            NetworkError: iperf3 is absent, or fails some times.
+            NetworkError: iperf3 is absent, or fails ``ATTEMPTS`` times.
         """
         command = ["iperf3", "--client", address(self._plan.numbers[target]), "--cport", str(first_port), "--json"]
         command += ["--congestion", CONGESTION_CONTROL]

@@ -29,24 +29,24 @@ _LATE_S = 3 * INTERVAL_S
 
 @dataclass(frozen=True)
 class Routed:
-    """What the controller knew when it last computed routes."""
+    """The controller's link state and routes at their last computation."""
 
     time_s: float
     changes: int
-    """How often it has changed rules since its first routes."""
+    """Number of rule changes since the first routes."""
     links: dict[tuple[str, str], tuple[float, float]]
     """Delay in seconds, and loss, by direction of a cable."""
     routes: Chosen
 
 
 class Testbed:
-    """It stands as long as the block lasts, and leaves nothing behind."""
+    """The live testbed. It exists until the ``with`` block ends, and leaves nothing behind."""
 
     def __init__(self, plan: Plan, seed: int) -> None:
-        """Build it.
+        """Build the testbed.
 
         Raises:
-            NetworkError: names what this system or user lacks.
+            NetworkError: names the program or privilege that is missing.
         """
         if find_spec("os_ken") is None:
             raise NetworkError("os-ken is not installed: pip install os-ken")
@@ -101,10 +101,10 @@ class Testbed:
         )
 
     def wait_for_routes(self, time_s: float) -> Routed:
-        """The first routes of this time of the controller or later.
+        """Wait for the first routes from this time of the controller on.
 
         Raises:
-            NetworkError: there are none long after it.
+            NetworkError: there are none long after this time.
         """
         end = time.monotonic() + time_s + _LATE_S
         while time.monotonic() < end:
@@ -115,11 +115,11 @@ class Testbed:
         raise NetworkError(f"the controller has computed no routes in {time_s + _LATE_S:.0f} s")
 
     def __enter__(self) -> "Testbed":
-        """The testbed."""
+        """Return the testbed."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take it down."""
+        """Take the testbed down."""
         self._keep.close()

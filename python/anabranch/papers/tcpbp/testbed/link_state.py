@@ -1,4 +1,4 @@
-"""Link state: what counters and delays of an interval say of a direction of a cable, and the moving average of samples."""
+"""Link state of one direction of a cable: samples from the counters and delays of an interval, and their moving average."""
 
 from collections import deque
 from statistics import fmean
@@ -6,22 +6,22 @@ from statistics import fmean
 from anabranch.papers.tcpbp.testbed.plan import SAMPLES
 
 LEAST_PACKETS = 500
-"""With fewer packets an interval says nothing of losses."""
+"""Least number of packets in an interval for a sample of the loss."""
 LEAST_DELAY_S = 1e-6
-"""No cable is shorter, though errors of the clocks may say so."""
+"""Least delay of a sample: errors of the clocks may give less, but no cable is shorter."""
 
 
 class LinkState:
-    """One direction of a cable. Delay in seconds and loss are those of the last three samples (section 5.1)."""
+    """Link state of one direction of a cable. Delay in seconds and loss are means of the last three samples (section 5.1)."""
 
     def __init__(self) -> None:
-        """Nothing is known."""
+        """Begin without samples."""
         self._delays: deque[float] = deque(maxlen=SAMPLES)
         self._losses: deque[float] = deque(maxlen=SAMPLES)
         self._counts: tuple[int, int] | None = None
 
     def sample(self, sent: int, received: int, delay_s: float | None) -> None:
-        """An interval has ended, with these counters at both ends, and the delay if it was measured."""
+        """Add the samples of an interval, from the counters at both ends, and from the delay if it was measured."""
         before, self._counts = self._counts, (sent, received)
         if delay_s is not None:
             self._delays.append(max(LEAST_DELAY_S, delay_s))
@@ -30,15 +30,15 @@ class LinkState:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a sample of both."""
+        """Whether there are samples of delay and loss."""
         return bool(self._delays and self._losses)
 
     @property
     def delay_s(self) -> float:
-        """Mean of the last samples."""
+        """Mean delay of the last samples, s."""
         return fmean(self._delays)
 
     @property
     def loss(self) -> float:
-        """Mean of the last samples."""
+        """Mean loss of the last samples."""
         return fmean(self._losses)

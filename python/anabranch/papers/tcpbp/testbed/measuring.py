@@ -1,4 +1,4 @@
-"""What is measured on the testbed, in which order, and the table that is kept of it."""
+"""The tests on the testbed, in their order, and the table of their results."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,18 +17,18 @@ SHOWN: Pair = ("1", "10")
 """Table 4's pair."""
 SECONDS, WARM_UP_S = 10, 5
 BUSY = 0.9
-"""From this share of a processor on, switches delay packets, and the measurement is of the machine."""
+"""Share of a processor from which on the switches delay packets. A test above it measures the machine, not the network."""
 SCHEMA = {
     "source": pl.String, "target": pl.String, "path": pl.String, "metrics": pl.String, "flows": pl.Int64, "fewer_losses": pl.Float64,
     "goodput_bps": pl.Float64, "jain": pl.Float64, "retransmits": pl.Int64, "busy": pl.Float64, "changed": pl.Boolean,
 }  # fmt: skip
-"""``path`` is what the controller had installed; ``goodput_bps`` is a flow's mean, in the paper's time, not the slower one. ``busy``: see :data:`BUSY`.
-``changed``: the controller changed the route meanwhile."""
+"""``path`` is the path that the controller had installed. ``goodput_bps`` is a flow's mean in the paper's time, not in that of the slower
+testbed. ``busy``: see :data:`BUSY`. ``changed``: the controller changed the route during the test."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """A pair, and the metrics that give it one path."""
+    """A test of a pair over one path, with the metrics that choose this path."""
 
     pair: Pair
     path: Path
@@ -37,17 +37,17 @@ class Test:
 
     @property
     def title(self) -> str:
-        """In words."""
+        """The test as text."""
         return f"{'-'.join(self.pair)} over {networks.name(self.path)}, {self.flows} flows"
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What tells it from others."""
+        """The key of the test in the table."""
         return (*self.pair, networks.name(self.path), self.flows)
 
 
 def tests(chosen: Chosen, flows: Iterable[int], pairs: Iterable[Pair]) -> Iterator[Test]:
-    """Each path of pairs for which TCPBP does not choose as both others do, and of Table 4's pair."""
+    """A test for each path of Table 4's pair, and of each pair for which TCPBP's path differs from hop-count's or delay's."""
     for count in flows:
         for pair in pairs:
             by_path: dict[Path, list[str]] = {}
@@ -60,10 +60,10 @@ def tests(chosen: Chosen, flows: Iterable[int], pairs: Iterable[Pair]) -> Iterat
 
 
 class Log:
-    """The table, written after each test; tests that it has are not done again."""
+    """The table of results. It is written after each test, and its tests are not repeated."""
 
     def __init__(self, file: File) -> None:
-        """Read what there is."""
+        """Read the table, if the file exists."""
         self._file = file
         self.table = pl.read_csv(file, schema=SCHEMA) if file.exists() else pl.DataFrame(schema=SCHEMA)
 
@@ -73,18 +73,18 @@ class Log:
         return (*test.key, fewer_losses) in keys
 
     def was_too_fast(self, test: Test) -> bool:
-        """Whether the switches could not carry a path's flows when they were fewer."""
+        """Whether the switches were too busy in a test of the same path with fewer flows."""
         own = (pl.col("path") == networks.name(test.path)) & (pl.col("flows") < test.flows)
         return not self.table.filter(own, pl.col("busy") > BUSY).is_empty()
 
     def add(self, row: dict[str, object]) -> None:
-        """Keep a test."""
+        """Add the row of a test."""
         self.table = pl.concat([self.table, pl.DataFrame([row], schema=SCHEMA)])
         self.table.write_csv(self._file)
 
 
 def measure(bed: Testbed, plan: Plan, test: Test, fewer_losses: float, number: int) -> dict[str, object]:
-    """The row of a test. ``number`` tells its source ports from those of tests before."""
+    """Run a test and return its row. ``number`` gives it other source ports than the tests before."""
     metric, begun = test.metrics[0], time.monotonic()
     at_warm: list[tuple[float, float]] = []
     timer = Timer(WARM_UP_S + 2, lambda: at_warm.append((time.monotonic(), bed.switches.processor_s())))
@@ -116,7 +116,7 @@ def _word(metric: str) -> str:
 def run(
     bed: Testbed, plan: Plan, todo: list[Test], log: Log, fewer_losses: float, show: Callable[[Test, int], None]
 ) -> None:
-    """Do the tests that the log has not, but none of a path that was too fast with fewer flows."""
+    """Run the tests that the log does not have. Skips a path that was too fast with fewer flows."""
     for number, test in enumerate(todo):
         if not log.has(test, fewer_losses) and not log.was_too_fast(test):
             show(test, number)

@@ -18,7 +18,7 @@ from anabranch.scenario import Scenario
 
 FILE, TABLE, ROUTES = "testbed.md", "testbed.csv", "testbed-routes.json"
 SEEDS = 3
-"""Of the packet engine."""
+"""Number of seeds in the packet engine."""
 OTHERS = {"hop-count": HOPS, "delay": DELAY}
 PAPER_RATIOS = {("hop-count", 10): 1.8222, ("hop-count", 25): 1.8362, ("hop-count", 50): 1.650} | {
     ("delay", 10): 1.5523, ("delay", 25): 1.5321, ("delay", 50): 1.412,
@@ -26,7 +26,7 @@ PAPER_RATIOS = {("hop-count", 10): 1.8222, ("hop-count", 25): 1.8362, ("hop-coun
 PAPER_SAME = {"hop-count": 26, "delay": 39}
 PAPER_RATES = {"tcpbp": 17.1, "hop-count": 13.3, "delay": 16.8}
 PAPER_JAIN = {10: (0.88, 0.91, 0.90), 25: (0.89, 0.93, 0.92), 50: (0.95, 0.94, 0.94)}
-"""Of TCPBP, delay and hop-count."""
+"""Jain's indexes of TCPBP, delay and hop-count, by number of flows."""
 _NOT_THERE = "–"
 
 
@@ -68,14 +68,14 @@ def _page(table: pl.DataFrame, chosen: Chosen, seed: int, slower: float) -> str:
             "",
             f"*Written by `make testbed`, Anabranch {version()}: {table.height} tests, seed {seed}. The study of the paper in the packet engine is [there](README.md).*",
             "",
-            "Ten switches of Open vSwitch in user space, a host of Linux at each, 21 cables with the delays and losses of Figures 3 and 4 (drawn within 5 %), and an",
-            f"OpenFlow controller of os-ken. For {PROBED_S:.0f} s random packets go between neighbours ({PROBE_BPS / 1e6:g} Mbit/s; the paper has 50). Every 10 s the controller samples the",
-            "loss of every cable by the counters at its ends, and its delay by frames of its own. It takes the mean of three samples, and installs the routes of all metrics.",
+            "The testbed has ten switches of Open vSwitch in user space with a Linux host at each. 21 cables have the delays and losses of Figures 3 and 4, drawn within 5 %. An",
+            f"OpenFlow controller uses os-ken. For {PROBED_S:.0f} s random packets go between neighbours ({PROBE_BPS / 1e6:g} Mbit/s; the paper has 50). Every 10 s the controller samples the",
+            "loss of every cable by the counters at its ends, and its delay by its own frames. It takes the mean of three samples, and installs the routes of all metrics.",
             f"The TCP source port of a flow chooses its metric. iperf3 then sends with Linux's CUBIC, {SECONDS} s after {WARM_UP_S} s of warm-up, one path at a time.",
             "",
             f"The network is {slower:g} times slower than the paper's: rates are divided by {slower:g}, delays multiplied. Goodputs here are in the paper's time. CUBIC stays in its",
-            f"Reno-friendly region at these losses, so that its window is the same. Two cores do not carry more: a test in which the switches take over {BUSY:.0%} of their processor",
-            f"counts as not measured ({table.filter(pl.col('busy') > BUSY).height} tests, all of fast paths; {table.filter('changed').height} more in which the controller changed the route).",
+            f"Reno-friendly region at these losses, so that its window is the same. Two cores do not carry more. A test in which the switches take over {BUSY:.0%} of their processor",
+            f"counts as not measured. These are {table.filter(pl.col('busy') > BUSY).height} tests, all of fast paths, and {table.filter('changed').height} more in which the controller changed the route.",
             "Pairs with one route by all metrics are not measured: their ratio is 1.",
             "",
             "## Verdicts",
@@ -86,7 +86,7 @@ def _page(table: pl.DataFrame, chosen: Chosen, seed: int, slower: float) -> str:
             "",
             "## Live beside the packet engine",
             "",
-            f"Of {own.height} tests over {own['path'].n_unique()} paths, the mean goodput of a flow differs from the packet engine's over the same path by "
+            f"There are {own.height} tests over {own['path'].n_unique()} paths. The mean goodput of a flow differs from the packet engine's over the same path by "
             f"{100 * float(deviations.median() or 0):.1f} % in the median, {100 * float(deviations.quantile(0.9) or 0):.1f} % at the 90th percentile and "  # type: ignore[arg-type]
             f"{100 * float(deviations.max() or 0):.1f} % at most.",  # type: ignore[arg-type]
             "",
@@ -125,7 +125,7 @@ def _lookup(rows: pl.DataFrame, column: str) -> Mapping[tuple[str, int], float]:
 
 
 def _ratios(rows: pl.DataFrame, chosen: Chosen, other: str, flows: int, column: str) -> dict[Pair, float]:
-    """Of pairs whose routes differ and were both measured."""
+    """TCPBP's goodput over another metric's, for pairs whose two routes differ and were both measured."""
     rates = _lookup(rows, column)
     found = {}
     for pair in _differing(chosen, other):
@@ -162,7 +162,7 @@ def _table_3(rows: pl.DataFrame, chosen: Chosen) -> list[str]:
 
 
 def _shown(rows: pl.DataFrame, chosen: Chosen, fewer: float, column: str) -> list[float | None]:
-    """Mbit/s of a flow over each metric's path of Table 4's pair."""
+    """Goodput in Mbit/s of a flow over each metric's path of Table 4's pair."""
     own = rows.filter(
         (pl.col("fewer_losses") == fewer) & (pl.col("source") == SHOWN[0]) & (pl.col("target") == SHOWN[1])
     )
@@ -236,7 +236,7 @@ def _verdicts(own: pl.DataFrame, valid: pl.DataFrame, chosen: Chosen) -> list[st
 
 
 def _of_rates(valid: pl.DataFrame, chosen: Chosen) -> str:
-    """Whether the paper's rates come from smaller losses than its tables say."""
+    """The row of the verdict on the paper's rates, with losses as printed and with smaller losses."""
     paper = [PAPER_RATES["tcpbp"], PAPER_RATES["hop-count"], PAPER_RATES["delay"]]
     said = []
     near = {}

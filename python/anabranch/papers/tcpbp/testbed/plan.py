@@ -1,4 +1,4 @@
-"""Addresses, ports and rates that the controller and the rest of the testbed share."""
+"""Addresses, ports and rates that the controller shares with the other parts of the testbed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,29 +9,29 @@ from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
 from anabranch.topologies import Link, Topology
 
 METRICS = (TCPBP, EXACT, DELAY, HOPS)
-"""Each has a range of TCP source ports, in this order."""
+"""The metrics, in the order of their ranges of TCP source ports."""
 FIRST_SOURCE_PORT, SOURCE_PORTS = 0x8000, 0x1000
 SOURCE_PORT_MASK = 0x10000 - SOURCE_PORTS
 HOST_PORT = 100
-"""Of a switch; the port to a neighbour has the neighbour's number."""
+"""A switch's port to its host. The port to a neighbour has the neighbour's number."""
 FIRST_PROBE_PORT = 20_000
-"""The UDP port of the probes to a neighbour, without its number."""
+"""The UDP port of the probes to a neighbour is this plus the neighbour's number."""
 CONTROLLER_PORT = 6653
 INTERVAL_S = 10.0
-"""Link state is sampled so often (section 5.1)."""
+"""Interval between samples of the link state, s (section 5.1)."""
 SAMPLES = 3
-"""Of a moving average."""
+"""Number of samples in the moving average."""
 PROBED_S = 120.0
-"""Random packets go between neighbours for so long."""
+"""Duration of the random packets between neighbours, s."""
 PROBE_BPS = 5e6
-"""A tenth of the paper's 50 Mbit/s, which 42 directions of cables would make 2.1 Gbit/s."""
+"""A tenth of the paper's 50 Mbit/s, which would be 2.1 Gbit/s over the 42 directions of cables."""
 PROBE_BYTES = 1500
 CAPACITY_BPS = 1e9
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The network, and how much slower than the paper's it is."""
+    """The network. It is slower than the paper's by the factor ``slower``."""
 
     topology: Topology
     slower: float
@@ -55,21 +55,21 @@ class Plan:
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """Of the nodes, from 1."""
+        """The numbers of the nodes, from 1."""
         return {node.name: number for number, node in enumerate(self.topology.nodes, 1)}
 
     def neighbours(self, node: str) -> list[str]:
-        """In the order of the links."""
+        """The neighbours of a node, in the order of the links."""
         return [link.target for link in self.topology.links if link.source == node]
 
 
 def address(number: int) -> str:
-    """Of a node's host."""
+    """The IP address of a node's host."""
     return f"10.0.0.{number}"
 
 
 def mac(number: int) -> str:
-    """Of a node's host."""
+    """The MAC address of a node's host."""
     return f"02:00:00:00:00:{number:02x}"
 
 
@@ -85,13 +85,13 @@ def port_name(node: str, other: str) -> str:
 
 @dataclass(frozen=True)
 class Files:
-    """What the controller reads and writes."""
+    """The files that the controller reads and writes."""
 
     directory: Path
 
     @property
     def topology(self) -> Path:
-        """Nodes and links, without delays and losses: those are measured."""
+        """Nodes and links, without delays and losses, which the controller measures."""
         return self.directory / "network.json"
 
     @property
@@ -101,5 +101,5 @@ class Files:
 
     @property
     def log(self) -> Path:
-        """What the controller reports of itself."""
+        """The controller's log."""
         return self.directory / "controller.log"

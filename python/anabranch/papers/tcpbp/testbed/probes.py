@@ -13,14 +13,14 @@ from anabranch.papers.tcpbp.testbed.plan import FIRST_PROBE_PORT, PROBE_BPS, PRO
 
 _STEP_S = 0.01
 _HEADERS = 28
-"""Of IP and UDP."""
+"""Bytes of the IP and UDP headers."""
 
 
 class Probes:
-    """Probes as long as the block lasts."""
+    """Sends probes until the ``with`` block ends."""
 
     def __init__(self, plan: Plan, hosts: Hosts, seed: int) -> None:
-        """Of every host to its neighbours."""
+        """Prepare the probes of every host to its neighbours."""
         self._senders: list[tuple[socket.socket, tuple[str, int]]] = []
         self._sockets: list[socket.socket] = []
         for node, host in hosts.namespaces.items():
@@ -47,14 +47,14 @@ class Probes:
             time.sleep(max(0.0, due - time.monotonic()))
 
     def __enter__(self) -> "Probes":
-        """Begin."""
+        """Begin to send."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """Stop, and close the sockets."""
         self._stop.set()
         self._thread.join()
         for probe in self._sockets:

@@ -1,4 +1,4 @@
-"""The rules of the switches: what each one does with a packet, without any word of OpenFlow's library."""
+"""The forwarding rules of the switches, independent of the OpenFlow library."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -24,7 +24,7 @@ Value = int | str | tuple[int, int]
 
 
 class Rule(NamedTuple):
-    """Packets that match leave by a port; ``None`` drops them. Names of fields are OpenFlow's."""
+    """A rule: packets that match leave by ``port``, and ``None`` drops them. Names of fields are OpenFlow's."""
 
     node: str
     priority: int
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
 
 
 def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[Rule]:
-    """Rules that never change: to the own host, and for the probes of cables."""
+    """The rules of a switch that never change: to its own host, and for the probes of cables."""
     yield Rule(node, 50, (("eth_type", DELAY_PROBE),), CONTROLLER)
     for neighbour in neighbours.values():
         probe = ("eth_type", IPV4), ("ip_proto", UDP), ("in_port", HOST_PORT)
@@ -43,7 +43,7 @@ def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[
 
 
 def of_routes(chosen: Chosen, numbers: Mapping[str, int]) -> frozenset[Rule]:
-    """Rules that lead TCP over the routes of the metric whose source port it has, and ACKs back over that metric's route.
+    """Rules that send TCP over the routes of the metric of its source port, and ACKs back over the routes of the same metric.
 
     Connections with other ports, which control the tests, take the routes of delay.
     """

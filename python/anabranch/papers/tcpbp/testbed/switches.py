@@ -1,4 +1,4 @@
-"""Ten switches of Open vSwitch in user space, each in a namespace, and a network that joins them to the controller alone."""
+"""Ten switches of Open vSwitch in user space, each in a namespace, and a separate network between them and the controller."""
 
 import os
 import socket
@@ -16,21 +16,21 @@ from anabranch.papers.tcpbp.testbed.plan import CONTROLLER_PORT, HOST_PORT, Plan
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PATIENCE_S = 30
 _PRIORITY = 50
-"""That of the cables: packets of a burst then pass switch after switch together, not each one by itself."""
+"""Real-time priority, the same as that of the cables. So a burst passes each switch as a whole, not packet by packet."""
 _CONTROL = "control"
 
 
 class Switches:
-    """A switch for each node, with a daemon of its own; they end with ``keep``.
+    """A switch for each node, with its own daemon. They end with ``keep``.
 
-    A daemon looks at all of its ports for each packet, so that one daemon for ten switches would carry a fifth of what ten carry.
+    A daemon polls all of its ports for each packet. So one daemon for ten switches would carry a fifth of the traffic of ten daemons.
     """
 
     def __init__(self, plan: Plan, keep: ExitStack) -> None:
-        """Make their namespaces, and that of the controller.
+        """Make the namespaces of the switches and of the controller.
 
         Raises:
-            NetworkError: Open vSwitch is absent, or privileges are.
+            NetworkError: Open vSwitch or privileges are missing.
         """
         if not SCHEMA.is_file():
             raise NetworkError("Open vSwitch is not on this system: apt-get install openvswitch-switch")
@@ -47,7 +47,7 @@ class Switches:
             self.controller.configure(f"address add {_control_address(number, 1)}/31 dev s{node}")
 
     def start(self, plan: Plan, directory: Path) -> None:
-        """Start them, with ports to neighbours and hosts, whose devices must exist.
+        """Start the switches, with ports to neighbours and hosts, whose devices must exist.
 
         Raises:
             NetworkError: Open vSwitch refuses something.
@@ -59,7 +59,7 @@ class Switches:
             self._start(node, number, ports | {host_port(node): HOST_PORT}, own)
 
     def processor_s(self) -> float:
-        """Processor time that all daemons have taken. They share one processor, so that packets wait for them as it comes near the time that passes."""
+        """Processor time of all daemons, s. They share one processor: packets wait when this grows almost as fast as real time."""
         ticks = 0
         for daemon in self._daemons:
             fields = Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()
@@ -101,7 +101,7 @@ class Switches:
 
 
 def _wait_for(server: Path) -> None:
-    """Until a server listens at this socket, whose file exists a moment before."""
+    """Wait until a server listens at this socket. The file of the socket exists a moment earlier."""
     end = time.monotonic() + _PATIENCE_S
     while True:
         with socket.socket(socket.AF_UNIX) as client:
@@ -121,5 +121,5 @@ def host_port(node: str) -> str:
 
 
 def _control_address(number: int, end: int) -> str:
-    """Of a switch (0) or the controller (1) in the network between the two."""
+    """IP address of a switch (0) or of the controller (1) in the network between the two."""
     return f"172.16.0.{2 * number + end}"

@@ -30,7 +30,7 @@ struct Path {
     now: Time,
     data: VecDeque<(Time, Packet)>,
     acks: VecDeque<(Time, Packet)>,
-    /// By data and ACKs: how many were sent, and each how many-th is lost.
+    /// For data and for ACKs: the number of packets sent, and n if every n-th packet is lost.
     sent: [(u64, u64); 2],
     /// The segment behind the window, as the receiver has said it.
     edge: u32,
@@ -119,7 +119,7 @@ impl Path {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever is lost, the right edge never moves back, no segment lies beyond it, and the connection goes on.
+    /// With any losses, the right edge never moves back, no segment lies beyond it, and the connection continues.
     #[test]
     fn linux_never_sends_beyond_the_window_that_the_receiver_has_said(
         receive_window in 65_537_u64..1_000_000, data in 15_u64..400, acks in 2_u64..50,
@@ -132,8 +132,8 @@ proptest! {
     }
 }
 
-/// Linux says 64 KB at first. Its buffer grows only when a second round trip brings more than ten segments, and 3 MB take many more.
-/// Other stacks open their window at once.
+/// Linux first announces 64 KB. Its buffer grows only when a second round trip brings more than ten segments, and 3 MB need many
+/// more round trips. Other stacks open their window at once.
 #[test]
 fn only_linux_opens_its_window_by_and_by() {
     let window = |follows, round_trips| {

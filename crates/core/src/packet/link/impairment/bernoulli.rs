@@ -36,7 +36,8 @@ impl LossModel for Bernoulli {
         self.chance.hits(self.draws.bits(self.arrivals))
     }
 
-    /// A draw belongs to an arrival, so that other queues leave the losses where they were.
+    /// Draws for a dropped packet too, because each draw belongs to an arrival. So a change of the queue does not
+    /// move the losses.
     fn on_dropped(&mut self) {
         self.arrivals += 1;
     }

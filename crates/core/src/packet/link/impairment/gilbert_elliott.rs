@@ -23,7 +23,7 @@ crate::parameters! {
 }
 
 impl Parameters {
-    /// The share of packets that meet the bad state; the good state if the channel never changes.
+    /// Share of packets that see the bad state. If the channel never changes, it stays in the good state.
     fn stationary_bad(&self) -> f64 {
         let (leaves, returns) = (self.good_to_bad.0, self.bad_to_good.0);
         if leaves == 0.0 { 0.0 } else { leaves / (leaves + returns) }

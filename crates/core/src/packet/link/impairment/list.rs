@@ -26,10 +26,10 @@ impl Parameters {
         }]
     }
 
-    /// Refuses a packet that cannot be.
+    /// Refuses a packet number that cannot exist.
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// The problem, as a text.
     pub fn check(&self) -> Result<(), String> {
         let has_zero = self.packets.contains(&0);
         if has_zero { Err("packets contains 0: packets are counted from 1".into()) } else { Ok(()) }

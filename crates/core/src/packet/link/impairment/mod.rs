@@ -30,17 +30,17 @@ crate::algorithm_registry! {
     }
 }
 
-/// What the parameters of a model make.
+/// Builds a loss model from its parameters.
 trait Build {
     /// The model of one link, with the link's draws for losses and for states.
     fn build(&self, losses: Stream, states: Stream) -> Box<dyn LossModel>;
 
-    /// The share of packets that is lost in the long run.
+    /// Share of packets that is lost in the long run.
     fn stationary_ratio(&self) -> f64;
 }
 
 impl LossSpec {
-    /// The share of packets that is lost in the long run (of a finite list: none).
+    /// Share of packets that is lost in the long run (0 for a finite list).
     pub fn stationary_ratio(&self) -> f64 {
         self.parameters().stationary_ratio()
     }
@@ -53,10 +53,10 @@ impl LossSpec {
 
 /// Decides for the packets of one link, in the order of their arrival, which are lost.
 trait LossModel: std::fmt::Debug + Send + Sync {
-    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
+    /// Whether the next packet is lost. The caller calls it exactly once per packet that the queue has accepted.
     fn is_lost(&mut self) -> bool;
 
-    /// The queue has dropped the next packet. Only models that number all arrivals need to know.
+    /// Called when the queue has dropped the next packet. Only models that number all arrivals use it.
     fn on_dropped(&mut self) {}
 }
 
@@ -83,13 +83,13 @@ impl LossProcess {
         self.0.is_some()
     }
 
-    /// Whether the next packet is lost. To be called exactly once per packet that the queue has taken.
+    /// Whether the next packet is lost. The caller calls it exactly once per packet that the queue has accepted.
     #[inline]
     pub fn is_lost(&mut self) -> bool {
         self.0.as_mut().is_some_and(|model| model.is_lost())
     }
 
-    /// The queue has dropped the next packet.
+    /// Called when the queue has dropped the next packet.
     #[inline]
     pub fn on_dropped(&mut self) {
         if let Some(model) = &mut self.0 {

@@ -1,4 +1,5 @@
-//! Jitter: what each packet's delay exceeds the delay of its wire by, as a function of the link and the number of packets transmitted before.
+//! Jitter: the extra delay of each packet beyond the delay of the wire, as a function of the link and the number of packets transmitted
+//! before.
 //!
 //! To add a distribution: a file here with its parameters and its [`Distribution`], and a line in the registry [`DistributionSpec`].
 
@@ -65,7 +66,7 @@ pub(super) struct Jitter {
 }
 
 impl Jitter {
-    /// Of a link in the run of this `seed`.
+    /// Jitter of a link in the run with this `seed`.
     pub fn new(spec: JitterSpec, seed: u64, link: LinkId) -> Jitter {
         Jitter { spec, draws: Stream::new(seed, Purpose::Jitter, u64::from(link)), drawn: 0 }
     }

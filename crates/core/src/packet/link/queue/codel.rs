@@ -1,6 +1,6 @@
 //! Controlled delay, RFC 8289: drops packets from a queue whose delay has stayed above a target for an interval.
 //!
-//! The queue belongs to the caller, which asks for a decision about every packet that it dequeues.
+//! The queue belongs to the caller, which requests a decision about every packet that it dequeues.
 
 use super::{Build, Decision, Discipline};
 use crate::rng::Stream;
@@ -80,7 +80,7 @@ impl Codel {
         }
     }
 
-    /// The queue has lost all its packets: no wait is above the target.
+    /// Resets the delay state, because the queue has lost all its packets.
     pub fn on_empty(&mut self) {
         (self.first_above_time, self.dropping, self.after_drop) = (None, false, false);
     }
@@ -121,7 +121,7 @@ impl Codel {
         now >= due
     }
 
-    /// The first drop of an episode. An episode soon after another starts with the drop rate that the other had reached
+    /// Begins an episode with its first drop. An episode soon after another starts with the drop rate that the other had reached
     /// (RFC 8289, section 5.5).
     fn begin_episode(&mut self, now: Time) {
         self.dropping = true;
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// The same with [`Codel`] and a queue of the caller.
+    /// The same, with a given [`Codel`] and a given queue.
     fn send_next(codel: &mut Codel, queue: &mut VecDeque<(u64, Time, u64)>, now: Time) -> Option<u64> {
         while let Some((number, arrived, _)) = queue.pop_front() {
             let bytes_left = queue.iter().map(|packet| packet.2).sum();

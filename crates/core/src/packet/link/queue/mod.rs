@@ -1,8 +1,8 @@
 //! Queue disciplines: decide whether a link queues, marks or drops a packet.
 //!
-//! To add one that decides when a packet arrives: a file here with its parameters, its [`OnArrival`] and its [`Build`], and a line in the
-//! registry [`DisciplineSpec`]. Such a discipline sees an [`Arrival`] and nothing else. [`codel`] decides when a packet is dequeued, and sees
-//! how long the packet has waited.
+//! To add a discipline that decides when a packet arrives: a file here with its parameters, its [`OnArrival`] and its [`Build`], and a line
+//! in the registry [`DisciplineSpec`]. Such a discipline only sees an [`Arrival`]. [`codel`] decides when a packet is dequeued, and sees how
+//! long the packet has waited.
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
@@ -28,8 +28,7 @@ pub enum Decision {
     Drop,
 }
 
-/// What a discipline may see of a packet that arrives at its queue, and of the queue. A packet without room is dropped, whatever
-/// the decision.
+/// State that a discipline may see: of the arriving packet, and of its queue. A packet without room is dropped, whatever the decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// The time.
@@ -40,7 +39,7 @@ pub struct Arrival {
     pub has_room: bool,
     /// Since when the queue has no packets, if it has none.
     pub idle_since: Option<Time>,
-    /// Its size on the wire, bytes.
+    /// Size of the packet on the wire, bytes.
     pub size: u64,
     /// Capacity of the link.
     pub rate: Rate,
@@ -66,7 +65,7 @@ pub enum Discipline {
         codel: Box<Codel>,
         /// Waiting packets, and since when each waits.
         waiting: VecDeque<(Time, Packet)>,
-        /// Their bytes.
+        /// Bytes of the waiting packets.
         waiting_bytes: u64,
     },
 }
@@ -85,12 +84,12 @@ crate::algorithm_registry! {
     }
 }
 
-/// What the parameters of a discipline make.
+/// Builds a discipline from its parameters.
 trait Build {
     /// An empty queue; the draws are the link's.
     fn build(&self, draws: Stream) -> Discipline;
 
-    /// Whether it marks ECN-capable packets.
+    /// Whether the discipline marks ECN-capable packets.
     fn marks(&self) -> bool {
         false
     }
@@ -102,12 +101,12 @@ impl DisciplineSpec {
         self.parameters().build(draws)
     }
 
-    /// Whether it marks ECN-capable packets.
+    /// Whether the discipline marks ECN-capable packets.
     pub fn marks(&self) -> bool {
         self.parameters().marks()
     }
 
-    /// Drops what finds the queue full, and no more.
+    /// A discipline that only drops packets which find the queue full.
     #[cfg(test)]
     pub(crate) fn drop_tail() -> DisciplineSpec {
         DisciplineSpec::DropTail(drop_tail::Parameters {})

@@ -44,8 +44,8 @@ pub fn average_after_arrival(average: f64, weight: f64, queue: u32) -> f64 {
     average + weight * (f64::from(queue) - average)
 }
 
-/// The average after the link was idle for as long as `packets` packets would have taken: as if each had found an
-/// empty queue (section 4 of the paper).
+/// The average after an idle time in which `packets` packets could have been transmitted: it falls as if each of them had found an empty queue
+/// (section 4 of the paper).
 pub fn average_after_idle(average: f64, weight: f64, packets: f64) -> f64 {
     average * libm::pow(1.0 - weight, packets)
 }
@@ -65,8 +65,8 @@ pub fn initial_probability(settings: &Parameters, average: f64) -> f64 {
     }
 }
 
-/// The drop probability of the packet that follows `passed` packets since the last drop: makes the distance between
-/// drops uniform on 1 to 1/`initial` (section 7 of the paper, method 2).
+/// The drop probability of a packet, when `passed` packets have passed since the last drop. It makes the distance between drops uniform on 1 to
+/// 1/`initial` (section 7 of the paper, method 2).
 pub fn uniform_probability(initial: f64, passed: u32) -> f64 {
     let left = 1.0 - f64::from(passed) * initial;
     if left <= initial { 1.0 } else { initial / left }
@@ -82,7 +82,7 @@ pub struct Red {
     /// Packets since the last drop or mark, or since the average rose above the minimum.
     passed: u32,
     arrivals: u64,
-    /// The largest packet so far, bytes: it counts as a typical one.
+    /// The largest packet so far, bytes. It is used as the size of a typical packet.
     largest: u64,
 }
 
@@ -94,7 +94,8 @@ impl Red {
 }
 
 impl OnArrival for Red {
-    /// A packet counts in the average, also one without room (section 4 of the paper). Its drop begins the distance to the next one anew, as in ns-2.
+    /// Every packet counts in the average, even one without room (section 4 of the paper). A drop for lack of room restarts the distance to the next
+    /// drop, as in ns-2.
     ///
     /// An ECN-capable packet is marked where another is dropped at random; from twice the maximum on it is dropped as
     /// well (RFC 3168, section 7: packets beyond an upper threshold should be dropped).
@@ -153,7 +154,7 @@ mod tests {
         Red::new(settings, Stream::new(1, Purpose::QueueManagement, 1))
     }
 
-    /// A queue whose average is what the last packet found.
+    /// A queue whose average is the queue that the last packet found.
     fn instantaneous(ecn: bool) -> Red {
         queue(Parameters { weight: Share(1.0), ecn, ..SETTINGS })
     }

@@ -1,4 +1,5 @@
-//! Controls that come with the scenario: Reno's window by hand, and what is refused or fails.
+//! Controls that come with the scenario: Reno's window compared with worked numbers, and controls that are refused or
+//! fail.
 
 use super::super::law::Law;
 use super::super::observed::Observed;
@@ -16,16 +17,16 @@ use crate::units::Rate;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A control that halves its window, unless it does something else.
+/// A control that halves its window at a loss, with optional deviations.
 #[derive(Debug, Clone, Default)]
 struct Halving {
     cwnd: f64,
     has_lost: bool,
-    /// Grows by the ACK instead of the segment.
+    /// Grows per ACK instead of per segment.
     counts_acks: bool,
-    /// Holds what it has at the first loss.
+    /// Never changes its window after the first loss.
     ignores_losses: bool,
-    /// Waits with three segments in the queue.
+    /// Keeps three segments in the queue.
     avoids_queues: bool,
     paces: bool,
     samples_rates: bool,
@@ -73,7 +74,7 @@ impl ControlFactory for Halving {
     }
 }
 
-/// A run of one flow with this control, whose receiver acknowledges by `ack`.
+/// A run of one flow with this control. Its receiver sends ACKs according to `ack`.
 fn run(control: Halving, ack: &Value) -> RunSpec {
     let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40, "ack": ack}), 0.0);
     let mut custom: CustomSpec = serde_json::from_value(json!({"python": "", "class": "Mine"})).expect("a control");
@@ -95,7 +96,7 @@ fn a_control_that_counts_segments_has_renos_window() {
     let stack = |ack: Value| -> StackSpec { run(Halving::default(), &ack).stacks[0].clone() };
     for ack in [immediate(), json!({"name": "delayed", "every": 2})] {
         let mine = Observed::new(&stack(ack), false);
-        // Rarer events take too many calls; the line of the others goes on.
+        // Rarer events need too many calls, so the line through the others is extrapolated.
         for (events, rtt_s) in [(0.0005, 0.05), (0.002, 0.02), (0.02, 0.1), (0.1, 0.005)] {
             let expected = RENO.window(events, rtt_s, 1.0) * (1.0 - events);
             near(mine.balance(events, rtt_s, rtt_s, 1.0).window, expected, 0.1);

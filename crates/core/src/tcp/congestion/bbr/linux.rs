@@ -1,8 +1,8 @@
-//! What Linux's BBR does besides (net/ipv4/tcp_bbr.c): it detects policers, and it sees the sender's episodes only when an ACK is
-//! over.
+//! Features of Linux's BBR that the draft does not have (net/ipv4/tcp_bbr.c): it detects policers, and it sees the sender's episodes only
+//! after an ACK is processed.
 //!
-//! An ACK that ends an episode may begin the next one, for what is still lost. Then Linux's BBR sees no end: it neither restores
-//! the window nor conserves packets anew. With much loss, one recovery follows the other in this way.
+//! An ACK that ends an episode may begin the next one, for segments that are still lost. Then Linux's BBR sees no end: it neither
+//! restores the window nor conserves packets again. With many losses, one recovery follows the other in this way.
 
 use super::policer::{Evidence, Policer, Totals};
 use super::{BbrOf, Mode, Recovery};
@@ -27,10 +27,10 @@ enum Episode {
 #[derive(Debug, Clone, Default)]
 pub(super) struct LinuxState {
     pub(super) policer: Policer,
-    /// Of a segment, bytes.
+    /// Payload of a segment, bytes.
     payload: u32,
     totals: Totals,
-    /// What the sender's episode is if it has one.
+    /// The sender's episode, when it is in one.
     episode: Episode,
     /// The episode that the last ACK left (`prev_ca_state`).
     seen: Episode,
@@ -45,7 +45,7 @@ impl LinuxState {
 }
 
 impl<const LINUX: bool> BbrOf<LINUX> {
-    /// The bandwidth to pace at, and to have in flight for (`bbr_bw`).
+    /// The bandwidth that determines pacing and flight (`bbr_bw`).
     #[inline(always)]
     pub(super) fn used_bandwidth(&self) -> f64 {
         let policed = if LINUX { self.linux.policer.bandwidth() } else { None };
@@ -63,7 +63,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         }
     }
 
-    /// A round ends in which the policer's rate was in use.
+    /// Ends a round in which the policer's rate was in use.
     fn end_round_of_policer(&mut self) {
         if matches!(self.mode, Mode::ProbeBw(_)) && self.linux.policer.end_round_of_use() {
             self.find_product();
@@ -132,7 +132,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         }
     }
 
-    /// The next ACK begins to conserve packets.
+    /// Begins a recovery: packets are conserved from the next ACK on.
     pub(super) fn begin_recovery_as_linux(&mut self) {
         self.linux.episode = Episode::Recovery;
     }
@@ -177,7 +177,8 @@ mod tests {
         bench.control.on_congestion(&event, &rtt_estimate());
     }
 
-    /// Recovery begins with 40 in flight and one delivered: the window is 41. Its end restores what was before.
+    /// Recovery begins with 40 segments in flight and one delivered, so the window is 41. The end of recovery restores the earlier
+    /// window.
     #[test]
     fn the_end_of_recovery_restores_the_window() {
         let mut bench = after_startup();
@@ -206,7 +207,8 @@ mod tests {
         assert_eq!(bench.control.cwnd(), 41.0);
     }
 
-    /// The same ACK ends one recovery and begins the next: packets are conserved as before, and with 30 in flight the window stays.
+    /// The same ACK ends one recovery and begins the next. Packet conservation continues, and with 30 segments in flight the window does
+    /// not change.
     #[test]
     fn a_recovery_that_follows_at_once_is_the_same_for_the_window() {
         let mut bench = after_startup();
@@ -219,7 +221,8 @@ mod tests {
         assert_eq!(bench.control.cwnd(), 41.0);
     }
 
-    /// After a timeout with 20 left in flight and the first segment sent again, the window is 21, and grows by what arrives.
+    /// A timeout leaves 20 segments in flight, and the first segment is retransmitted: the window is 21. It grows by the number of
+    /// delivered segments.
     #[test]
     fn a_timeout_leaves_what_is_in_flight_and_one() {
         let mut bench = after_startup();
@@ -230,7 +233,8 @@ mod tests {
         assert_eq!(bench.control.cwnd(), 22.0);
     }
 
-    /// A third of the packets is lost, half as many as arrive. It paces at what arrives, where BBR of the draft paces at the path's rate.
+    /// A third of the packets is lost, so losses are half of the deliveries. Linux's BBR paces at the delivery rate; BBR of the draft
+    /// paces at the path's rate.
     #[test]
     fn it_paces_at_the_rate_of_a_policer() {
         let mut bench = Bench::new(LinuxBbr::new(Parameters::default(), flow(1)), Path { loss: 1.0 / 3.0, ..PATH });

@@ -1,7 +1,7 @@
 //! Linux's detection of policers by BBR ("long-term bandwidth", `bbr_lt_bw_sampling` in net/ipv4/tcp_bbr.c).
 //!
-//! A token bucket drops what exceeds its rate. Two intervals in a row with much loss and the same rate of delivery look like one.
-//! BBR then paces at that rate, and does not probe, for 48 rounds. A full drop-tail queue looks the same.
+//! A token bucket drops packets that exceed its rate. BBR takes two consecutive intervals with many losses and the same delivery rate
+//! for a policer. BBR then paces at that rate, and does not probe, for 48 rounds. A full drop-tail queue looks the same.
 
 use crate::units::{Duration, Time};
 
@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(1);
 /// Rounds for which the rate is used.
 const ROUNDS_OF_USE: u32 = 48;
 
-/// What the flow has come to.
+/// The flow's counters up to an event.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     /// When something was last delivered.
@@ -32,16 +32,16 @@ pub struct Totals {
     pub lost: u32,
 }
 
-/// What an ACK, or an expiry of the retransmission timer, says.
+/// Input from an ACK or from an expiry of the retransmission timer.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
-    /// The totals, this included.
+    /// The totals, with this event.
     pub totals: Totals,
-    /// Whether it reveals a loss.
+    /// Whether the event reveals a loss.
     pub loses: bool,
     /// Whether the application was the limit.
     pub app_limited: bool,
-    /// Whether it ends a round.
+    /// Whether the event ends a round.
     pub round_start: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Policer {
     began: Totals,
     /// Rounds of the interval, or of use.
     rounds: u32,
-    /// Of the last interval, or in use: segments per second; zero if there is none.
+    /// Bandwidth of the last interval, or the bandwidth in use, segments per second; zero if there is none.
     bandwidth: f64,
     in_use: bool,
 }
@@ -99,7 +99,7 @@ impl Policer {
         (self.began, self.rounds) = (totals, 0);
     }
 
-    /// The interval ends with this rate.
+    /// Ends the interval with this rate.
     fn end(&mut self, totals: Totals, bandwidth: f64, payload: u32) {
         let difference = (bandwidth - self.bandwidth).abs();
         let is_same = difference <= SAME_SHARE * self.bandwidth || difference * 8.0 * f64::from(payload) <= SAME_BPS;
@@ -112,7 +112,7 @@ impl Policer {
         }
     }
 
-    /// A round ends while the rate is in use. Whether its use is over.
+    /// Ends a round while the rate is in use. Returns whether the use is over.
     pub fn end_round_of_use(&mut self) -> bool {
         self.rounds += 1;
         let is_over = self.rounds >= ROUNDS_OF_USE;

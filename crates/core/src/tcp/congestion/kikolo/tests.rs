@@ -73,7 +73,7 @@ fn figure_1_transitions() {
     assert_eq!([S0, S1, S2, S3].map(|state| state.on_third_duplicate(ThirdDuplicate::ToS1)), [S0, S1, S2, S1]);
 }
 
-/// A flow whose events the test makes one by one.
+/// A flow whose events the test triggers one by one.
 struct HandDriven {
     kikolo: Kikolo,
     now: Time,

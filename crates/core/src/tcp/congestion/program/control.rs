@@ -55,7 +55,7 @@ struct Operations {
     min_tso_segs: Option<usize>,
 }
 
-/// The places that the control itself reads and writes, besides the window.
+/// The fields that the control itself reads and writes, besides the window.
 #[derive(Debug)]
 struct Slots {
     window: WindowSlots,
@@ -177,7 +177,7 @@ impl ProgramControl {
         control
     }
 
-    /// Calls an operation with the socket and further arguments, if the program has it. Nothing if not, or after a fault.
+    /// Calls an operation with the socket and further arguments, if the program has it. `None` if it has none, or after a fault.
     fn call(&mut self, operation: Option<usize>, arguments: &[u64]) -> Option<u64> {
         let operation = operation.filter(|_| !self.has_failed)?;
         let mut all = [self.loaded.socket.socket, 0, 0, 0, 0];
@@ -201,7 +201,7 @@ impl ProgramControl {
         slot.write(&mut self.memory, self.loaded.socket.socket, value);
     }
 
-    /// The window is in use, or changes (`snd_cwnd_stamp`).
+    /// Records that the window is in use, or changes (`snd_cwnd_stamp`).
     fn stamp_window(&mut self, now: Time) {
         self.set(self.slots.cwnd_stamp, socket::jiffies(Duration(now.0 + socket::BOOT.0), self.sizes.hz));
     }

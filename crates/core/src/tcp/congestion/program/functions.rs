@@ -1,4 +1,4 @@
-//! What programs may ask of Linux: functions of its TCP, options of sockets, the clock and random numbers.
+//! Functions of Linux that programs may call: functions of its TCP, socket options, the clock and random numbers.
 
 use super::socket::{BOOT, Slot, SocketLayout, jiffies};
 use crate::rng::Stream;
@@ -43,7 +43,7 @@ const RTO_MIN: u64 = 1004;
 /// The greatest value of both, microseconds (`TCP_RTO_MIN`, `TCP_DELACK_MAX`).
 const GREATEST_TIMER_US: u64 = 200_000;
 
-/// What Linux returns for a value out of range.
+/// Linux's return value for an argument out of range.
 const INVALID: u64 = -22i64 as u64;
 
 /// Whether programs can call a function.
@@ -63,7 +63,7 @@ pub struct WindowSlots {
 }
 
 impl WindowSlots {
-    /// Those of a layout.
+    /// The slots of this layout.
     pub fn new(layout: &SocketLayout) -> WindowSlots {
         WindowSlots {
             cwnd: layout.kept("snd_cwnd"),
@@ -95,7 +95,7 @@ pub struct ProgramKernel {
 }
 
 impl ProgramKernel {
-    /// The kernel that a program with these functions meets.
+    /// The kernel for a program that calls these functions.
     pub fn new(functions: &[String], layout: &SocketLayout, hz: u32, random: Stream) -> ProgramKernel {
         let find = |name: &String| FUNCTIONS.iter().find(|(one, _)| one == name).map(|(_, function)| *function);
         ProgramKernel {
@@ -111,7 +111,7 @@ impl ProgramKernel {
         }
     }
 
-    /// `tcp_slow_start`: returns the segments left over for congestion avoidance.
+    /// `tcp_slow_start`: returns the segments that remain for congestion avoidance.
     fn slow_start(&self, memory: &mut Memory, acked: u32) -> u32 {
         let WindowSlots { cwnd, ssthresh, .. } = self.window;
         let (before, threshold) = (cwnd.read(memory, self.socket) as u32, ssthresh.read(memory, self.socket) as u32);

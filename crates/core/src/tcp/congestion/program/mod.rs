@@ -1,8 +1,8 @@
 //! Congestion controls of Linux as eBPF objects: the file that Linux loads runs here unchanged.
 //!
-//! `anabranch-bpf` reads and executes it. This folder knows TCP: `socket` says what each field of Linux's socket means here, `functions`
-//! has the functions that programs call, and `control` maps the sender's events to Linux's operations. `replay` compares with calls that
-//! were recorded in Linux.
+//! `anabranch-bpf` reads and executes it. This folder adds TCP. `socket` gives each field of Linux's socket its meaning here.
+//! `functions` has the functions that programs call. `control` maps the sender's events to Linux's operations. `replay` compares with
+//! calls that were recorded in Linux.
 
 mod control;
 mod functions;
@@ -100,10 +100,10 @@ impl ProgramSpec {
         Box::new(ProgramControl::new(Arc::clone(&self.loaded), flow))
     }
 
-    /// Refuses a clock that no kernel has. What the program lacks here is refused when it uses it: [`Self::fault`].
+    /// Refuses a clock rate that no kernel has. Missing functions and fields are refused when the program uses them: [`Self::fault`].
     ///
     /// # Errors
-    /// Names the value, and what would be right.
+    /// Names the value, and a correct value.
     pub fn check(&self) -> Result<(), String> {
         if !(24..=1200).contains(&self.json.hz) {
             return Err(format!("hz = {}: must be between 24 and 1200, such as 100, 250 or 1000", self.json.hz));
@@ -111,13 +111,13 @@ impl ProgramSpec {
         Ok(())
     }
 
-    /// Whether it reads the delivery rate of rate samples.
+    /// Whether the program reads the delivery rate of rate samples.
     pub fn samples_rates(&self) -> bool {
         let fields = self.loaded.program.fields();
         fields.iter().any(|used| used.structure == "rate_sample" && DELIVERY_RATE.contains(&used.path.as_str()))
     }
 
-    /// Why a flow of this stack could not go on, if so.
+    /// The fault of a flow of this stack; `None` without a fault.
     pub fn fault(&self) -> Option<String> {
         self.loaded.fault.first()
     }
@@ -148,11 +148,11 @@ fn controls(object: &Object) -> impl Iterator<Item = (usize, &Instance)> {
     object.instances().iter().enumerate().filter(|(_, instance)| instance.structure == OPERATIONS)
 }
 
-/// What an object has and needs, as JSON: its licence, and for each congestion control its operations, the fields that it uses, the functions
-/// that it calls, what the simulator lacks, and what connections share in Linux, but not here.
+/// Describes an object as JSON. The description has its licence. For each congestion control it lists operations, used fields and called
+/// functions. It also lists features that the simulator lacks, and state that connections share in Linux but not here.
 ///
 /// # Errors
-/// Says what the object is not.
+/// The reason why the object is not valid.
 pub fn describe(bytes: &[u8]) -> Result<Json, String> {
     let object = Object::parse(bytes).map_err(|error| error.to_string())?;
     chosen(&object, controls(&object).next().map(|(_, first)| first.name()))?;

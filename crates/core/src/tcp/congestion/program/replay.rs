@@ -5,8 +5,8 @@ use super::{LAYOUT, Loaded, ProgramSpec};
 use crate::rng::{Purpose, Stream};
 use anabranch_bpf::{Kernel, Memory};
 
-/// Bytes of the parts of a record: function and flow (4 each), four arguments, result, times at entry and exit in nanoseconds, jiffies at
-/// entry and exit (8 each), the sample, the socket at entry and at exit.
+/// Offsets of the parts of a record, bytes. In order: function and flow (4 each), four arguments, result, times at entry and exit in
+/// nanoseconds, jiffies at entry and exit (8 each), the sample, the socket at entry and at exit.
 const ARGUMENTS: usize = 8;
 const RESULT: usize = 40;
 const TIMES: usize = 48;
@@ -21,11 +21,11 @@ const CONCURRENT: [&str; 2] = ["segs_in", "data_segs_in"];
 pub struct Difference {
     /// Which record.
     pub record: usize,
-    /// The operation, and what differs: fields with Linux's and our value, or the fault.
+    /// The operation, and the difference: fields with Linux's and our value, or the fault.
     pub what: String,
 }
 
-/// A kernel whose clock shows what Linux's showed.
+/// A kernel whose clock shows the recorded time of Linux.
 struct RecordedKernel {
     kernel: ProgramKernel,
     time_ns: u64,
@@ -51,8 +51,8 @@ impl Kernel for RecordedKernel {
 }
 
 impl ProgramSpec {
-    /// Executes recorded calls of these functions, and returns those that differ from Linux. Where the clock moved on during a call, it may
-    /// have shown either time.
+    /// Executes recorded calls of these functions, and returns the calls that differ from Linux. If the clock advanced during a call,
+    /// either time may be the one that Linux used.
     ///
     /// # Errors
     /// If the program lacks a function, or the records have another size.
@@ -91,7 +91,7 @@ impl ProgramSpec {
 }
 
 impl Loaded {
-    /// Executes one call. Returns what differs.
+    /// Executes one call. Returns the difference.
     fn repeat(
         &self,
         operation: usize,

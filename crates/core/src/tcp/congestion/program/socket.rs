@@ -1,11 +1,11 @@
-//! The fields of Linux's socket: what each means here, and where it lies in a flow's memory.
+//! The fields of Linux's socket: their meaning here, and their position in a flow's memory.
 
 use super::LAYOUT;
 use crate::tcp::events::Connection;
 use crate::units::{Duration, Time};
 use anabranch_bpf::{Field, Memory, Program};
 
-/// The virtual machine started so long before the run, because programs take the time 0 for "never".
+/// Age of the virtual machine when the run starts, because programs use the time 0 for "never".
 pub const BOOT: Duration = Duration::from_secs(1000);
 
 /// Linux's "no threshold" and "no limit".
@@ -38,7 +38,7 @@ pub const KEPT: [&str; 20] = [
     "sk_pacing_status",
 ];
 
-/// Fields that Linux's verifier lets a program write (6.18), beside its own bytes.
+/// Fields that Linux's verifier lets a program write (6.18), besides its own bytes.
 const WRITABLE: [&str; 8] = [
     "snd_cwnd",
     "snd_cwnd_cnt",
@@ -53,7 +53,7 @@ const WRITABLE: [&str; 8] = [
 /// The program's own bytes.
 const PRIVATE: &str = "icsk_ca_priv";
 
-/// What a field shows of the connection.
+/// Computes the value of a field from the connection.
 type Source = fn(&Connection<'_>, &Sizes) -> u64;
 
 /// Sizes of a flow that some fields need.
@@ -81,7 +81,8 @@ const SHOWN: [(&str, Source); 30] = [
     ("bytes_acked", |connection, sizes| u64::from(connection.una) * u64::from(sizes.mss)),
     ("packets_out", |connection, _| (connection.next - connection.una).into()),
     ("sacked_out", |connection, _| connection.sacked.into()),
-    // Linux counts a lost segment until it is acknowledged, and its retransmission beside it: the flight is the same.
+    // Linux counts a lost segment until it is acknowledged, and counts its retransmission too: the flight is the
+    // same.
     ("lost_out", |connection, _| connection.lost.into()),
     ("retrans_out", |connection, _| retransmitted(connection).into()),
     ("lost", |connection, _| connection.marked_lost.into()),
@@ -133,7 +134,8 @@ fn sequence(segment: u32, sizes: &Sizes) -> u64 {
     u64::from(segment.wrapping_mul(sizes.mss).wrapping_add(1))
 }
 
-/// As many as make packets_out - (sacked_out + lost_out) + retrans_out the segments in flight.
+/// Linux's retrans_out: the number that makes packets_out - (sacked_out + lost_out) + retrans_out equal to the
+/// segments in flight.
 fn retransmitted(connection: &Connection<'_>) -> u32 {
     let outstanding = connection.next - connection.una;
     (connection.in_flight + connection.sacked + connection.lost).saturating_sub(outstanding)
@@ -144,7 +146,7 @@ fn own_path(path: &str) -> &str {
     ["inet_conn.", "icsk_inet.", "sk."].iter().fold(path, |path, prefix| path.strip_prefix(prefix).unwrap_or(path))
 }
 
-/// The path from `tcp_sock` to a field of it or of what it begins with.
+/// The path from `tcp_sock` to one of its fields, which may lie in the structures at its start.
 fn whole_path(own: &str) -> Option<String> {
     let begins = ["", "inet_conn.", "inet_conn.icsk_inet.", "inet_conn.icsk_inet.sk."];
     begins.iter().map(|begin| format!("{begin}{own}")).find(|path| LAYOUT.field("tcp_sock", path).is_some())
@@ -171,7 +173,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Its value in the structure at an address.
+    /// Value of the field in the structure at this address.
     #[inline]
     pub fn read(self, memory: &Memory, structure: u64) -> u64 {
         let Field { offset, size, shift, bits } = self.field;
@@ -192,7 +194,7 @@ impl Slot {
     }
 }
 
-/// Where the fields lie that the control reads and writes, and which it must show to this program.
+/// Positions of the fields that the control reads and writes, and the fields that it must update for this program.
 #[derive(Debug)]
 pub struct SocketLayout {
     /// Places of [`OPTIONS`].

@@ -8,8 +8,8 @@ crate::parameters! {
 /// Appropriate byte counting in slow start: an ACK counts for at most two segments (RFC 3465 section 2.2, L = 2).
 const LIMIT: u32 = 2;
 
-/// Window after `growth` segments were acknowledged in slow start; stops at `ssthresh`. Returns the segments left over
-/// for congestion avoidance as well.
+/// Window after `growth` segments were acknowledged in slow start; stops at `ssthresh`. Also returns the segments that
+/// remain for congestion avoidance.
 pub fn grow(cwnd: f64, ssthresh: f64, growth: u32) -> (f64, u32) {
     let grown = cwnd + f64::from(growth.min(LIMIT));
     if grown <= ssthresh { (grown, 0) } else { (ssthresh.max(cwnd), (grown - ssthresh.max(cwnd)) as u32) }

@@ -170,8 +170,9 @@ fn section_6_2_step_2_what_was_sent_once_speaks_for_an_early_answer() {
     assert_eq!((detector.newest, detector.rtt), ((ms(20), 2), millis(300)));
 }
 
-/// Segment 1 was sent again at 50 ms; one ACK delivers 0 to 5 at 160 ms. The last sent is the retransmission, 110 ms ago; the highest
-/// segment was sent at 0 ms, and Linux takes its RTT. If the highest is the retransmission, there is no difference.
+/// Segment 1 is retransmitted at 50 ms. One ACK delivers segments 0 to 5 at 160 ms. The last transmission is this retransmission, 110
+/// ms ago. The highest segment was sent at 0 ms, and Linux takes its RTT. If the highest segment is the retransmission, there is no
+/// difference.
 #[test]
 fn linux_takes_the_rtt_of_the_highest_segment_and_not_of_the_last_sent() {
     for (again, rtt_by_sequence, rtt) in [(1, false, 110), (1, true, 160), (5, false, 110), (5, true, 110)] {
@@ -212,8 +213,8 @@ fn after_a_predicted_ack_no_deadline_comes_before_two_srtt_or_the_least_rto() {
     }
 }
 
-/// Of six segments from 100 ms on the first is lost, and the last two are late. Section 7.2: a probe is scheduled neither during
-/// recovery nor while anything is sacked, and again afterwards.
+/// Of six segments sent from 100 ms on, the first is lost and the last two are late. Section 7.2: no probe is scheduled during
+/// recovery or while any segment is sacked. Afterwards a probe is scheduled again.
 #[test]
 fn section_7_2_no_probe_during_recovery() {
     let mut driver = driver(&[100, 101, 102, 103, 104, 105]);
@@ -343,7 +344,7 @@ fn section_7_4_2_new_data_after_the_probe_is_not_the_probe() {
     assert_eq!(driver.decisions.last().map(|decision| decision.verdict), Some(Verdict::of(Signal::Loss)));
 }
 
-/// A probe of new data is answered by its own ACK: until then there is no other (section 7.3), and only the timer runs.
+/// A probe of new data is answered by its own ACK. Until then no other probe is sent (section 7.3), and only the timer runs.
 #[test]
 fn section_7_3_one_probe_at_a_time() {
     let mut driver = driver(&[100]);

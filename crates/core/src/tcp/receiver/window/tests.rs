@@ -41,7 +41,7 @@ impl Path {
     }
 }
 
-/// What Linux 6.1 advertised to a CUBIC flow over 20 Mbit/s and 50 ms. Its rounds had 10, 21, 37 and more than 57 segments.
+/// Windows that Linux 6.1 advertised to a CUBIC flow over 20 Mbit/s and 50 ms. Its rounds had 10, 21, 37 and more than 57 segments.
 #[test]
 fn the_window_grows_as_that_of_linux_6_1() {
     let mut path = Path::new();
@@ -61,7 +61,7 @@ fn a_window_that_never_exceeds_the_first_is_open_from_the_start() {
     assert!(window(65_536).is_none() && window(65_537).is_some());
 }
 
-/// Of ten segments beyond a hole each takes half of 2304 bytes. The eleventh fills it, and all are unread when its ACK is sent.
+/// Ten segments beyond a hole each take half of 2304 bytes. The eleventh fills the hole, and all are unread when its ACK is sent.
 #[test]
 fn what_is_held_and_unread_takes_room() {
     let at = |milliseconds| Time::ZERO + Duration::from_millis(milliseconds);
@@ -102,7 +102,7 @@ fn the_round_trip_time_follows_the_least() {
 }
 
 proptest! {
-    /// Whatever arrives, the right edge never moves back, lies within the greatest window, and leaves room for a segment in order.
+    /// For any arrivals, the right edge never moves back, lies within the greatest window, and leaves room for a segment in order.
     #[test]
     fn the_right_edge_never_moves_back(
         greatest in 65_537_u64..4_000_000,

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The application writes this number of segments and closes the connection at 0 ms. Returns what is sent then as well.
+/// Writes this number of segments and closes the connection at 0 ms. Returns the segments sent then as well.
 fn closing(follows: &str, segments: u32) -> (Pair, Vec<u32>) {
     let mut pair = Pair::idle(json!({
         "follows": follows, "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}, "hz": 1000,
@@ -34,7 +34,7 @@ fn a_fin_behind_the_data_reveals_the_loss_of_the_last_segment() {
     assert!(pair.now >= ms(80), "{:?}", pair.now);
 }
 
-/// Eleven segments do not fit in a window of ten. The last one carries the FIN, and Linux sends it whatever the window is.
+/// Eleven segments do not fit in a window of ten. The last one carries the FIN, and Linux sends it even beyond the window.
 #[test]
 fn the_segment_with_the_fin_exceeds_the_congestion_window_by_one() {
     let (mut pair, sent) = closing("linux", 11);
@@ -44,7 +44,7 @@ fn the_segment_with_the_fin_exceeds_the_congestion_window_by_one() {
     assert_eq!(closing("rfc", 11).1.last(), Some(&9));
 }
 
-/// Of thirteen segments ten are sent. The first ACK makes room for two, and the last one goes with them.
+/// Ten of thirteen segments are sent. The first ACK makes room for two, and the last one is sent with them.
 #[test]
 fn segments_before_the_one_with_the_fin_wait_for_the_window() {
     let (mut pair, sent) = closing("linux", 13);

@@ -1,10 +1,10 @@
-//! The short paths of a sender do what its long paths do.
+//! The fast paths of a sender give the same results as its general paths.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A predicted ACK comes. The inner value has the segments sent, `None` if the long path must decide. The outer value is `None`
-/// if the ACK was not predicted.
+/// Processes a predicted ACK. The inner value has the segments sent, or `None` if the general path must decide. The outer value
+/// is `None` if the ACK was not predicted.
 fn take_by_short_path<const LEARNS: bool>(
     sender: Option<PredictedAcks<'_, LEARNS>>,
     now: Time,
@@ -29,7 +29,7 @@ fn take_by_short_path<const LEARNS: bool>(
     }))
 }
 
-/// Segments from the short paths: none while pacing holds back, a burst at once, else one by one.
+/// Segments from the fast paths: none while pacing delays them, a burst at once, or one by one.
 fn send_by_short_paths(sender: &mut Sender, now: Time) -> Vec<Transmission> {
     let mut sent = Vec::new();
     loop {
@@ -50,8 +50,8 @@ fn send_by_short_paths(sender: &mut Sender, now: Time) -> Vec<Transmission> {
 }
 
 proptest! {
-    /// The short paths do what the long ones do. Two senders, one without short paths, see the same network. It loses, reorders,
-    /// duplicates, marks and delays.
+    /// The fast paths give the same results as the general ones. Two senders, one without fast paths, see the same network. It
+    /// loses, reorders, duplicates, marks and delays segments.
     #[test]
     fn a_predicted_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),

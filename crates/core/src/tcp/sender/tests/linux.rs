@@ -1,4 +1,4 @@
-//! What Linux does otherwise where packets are reordered, by hand.
+//! Differences of Linux where packets are reordered, compared with worked numbers.
 
 use super::*;
 
@@ -32,8 +32,8 @@ fn reordering_by_three_segments_leaves_growth_to_the_cumulative_acknowledgement(
     assert_eq!(pair.sender.congestion().cwnd(), 11.0);
 }
 
-/// Three segments arrive before segment 0, which is sent again. Then its original comes: the echoed timestamp is older than the
-/// retransmission. Nothing else was sent again, so that recovery ends and the window of ten is back, plus one.
+/// Three segments arrive before segment 0, which is retransmitted. Then its original arrives: the echoed timestamp is older than the
+/// retransmission. Nothing else was retransmitted, so recovery ends and restores the window of ten, plus one.
 #[test]
 fn a_late_original_ends_recovery_and_restores_the_window() {
     let mut pair = linux();
@@ -45,8 +45,8 @@ fn a_late_original_ends_recovery_and_restores_the_window() {
     assert_eq!(pair.sender.congestion().cwnd(), 11.0);
 }
 
-/// Segment 0 is lost and sent again, and its ACK is overtaken by that of segment 12, which was sent later. That one echoes no
-/// retransmission, but does not show that an original was late: the reduction stays.
+/// Segment 0 is lost and retransmitted. The ACK of segment 12, which was sent later, overtakes its ACK. That ACK echoes no retransmission,
+/// but it does not show that an original was late: the reduction stays.
 #[test]
 fn an_ack_of_later_data_does_not_take_a_reduction_back() {
     let mut pair = linux();
@@ -78,8 +78,8 @@ fn an_echo_that_comes_too_soon_gives_no_rtt() {
     }
 }
 
-/// The second SYN is answered, and the window is still ten segments; after a third SYN it is one, unless the first SYN is answered after all.
-/// The RTT is that of the SYN that is answered.
+/// The second SYN is answered, and the window is still ten segments. After a third SYN the window is one segment, unless the first SYN is
+/// answered after all. The RTT is that of the SYN that is answered.
 #[test]
 fn one_lost_syn_leaves_the_initial_window() {
     let window_after = |(tries, echoed)| {
@@ -103,8 +103,8 @@ fn one_lost_syn_leaves_the_initial_window() {
     assert_eq!(cases.map(window_after), [10.0, 10.0, 10.0, 1.0, 1.0, 10.0]);
 }
 
-/// Four of ten segments have arrived behind segment 0, and CUBIC's window is 7. The retransmission is lost too. Its timeout leaves the
-/// threshold as it is, with SACK and without; so it does after a mark.
+/// Four of ten segments have arrived behind segment 0, and CUBIC's window is 7. The retransmission is lost too. Its timeout does not change
+/// the threshold, with SACK and without. The same holds after a mark.
 #[test]
 fn a_timeout_within_a_reduction_reduces_no_further() {
     for changes in [json!({}), json!({"sack": false}), json!({"ecn": true})] {

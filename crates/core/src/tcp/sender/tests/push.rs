@@ -1,4 +1,4 @@
-//! Segments that Linux marks with PSH. `validation` compares what follows from them with Linux.
+//! Segments that Linux marks with PSH. `validation` compares the effects with Linux.
 
 use super::*;
 use proptest::prelude::*;
@@ -33,7 +33,8 @@ fn psh_marks_more_than_half_of_the_largest_window_and_the_end_of_the_data() {
 }
 
 proptest! {
-    /// Whatever is written and announced: the last segment of all has PSH, and without half of a window no other one before the end of a write.
+    /// For any writes and announced windows: the last segment has PSH. Before the end of a write, no other segment has PSH until half of a
+    /// window was sent.
     #[test]
     fn psh_comes_at_ends_of_writes_or_after_half_of_a_window(
         steps in prop::collection::vec((0u32..300, 1u32..400), 1..40), first in 1u32..100,

@@ -51,8 +51,8 @@ fn a_segment_sent_while_the_application_was_the_limit_gives_a_limited_sample() {
     assert_eq!(limited, [vec![false; 4], vec![true; 12], vec![false; 10]].concat());
 }
 
-/// RS.lost = C.lost - P.lost. Segments 0 to 2 are marked lost at the ACK of 5. Those sent before and delivered after it have lost
-/// three; those sent since, retransmissions among them, none.
+/// RS.lost = C.lost - P.lost. Segments 0 to 2 are marked lost at the ACK of 5. For segments sent before this ACK and delivered
+/// after it, RS.lost is three. For segments sent later, and for retransmissions, it is zero.
 #[test]
 fn a_sample_counts_the_segments_lost_since_its_segment_was_sent() {
     let (mut pair, samples) = sampled(50);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Segments 0 to 9 arrive, the first one marked. How many segments go out for each ACK.
+/// Delivers segments 0 to 9, the first one marked. Returns the number of segments sent for each ACK.
 fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
     pair.now = ms(100);
     (0..10)
@@ -91,8 +91,8 @@ fn rfc8257_section_3_5_dctcp_answers_a_loss_during_the_reduction_too() {
     assert_eq!((pair.cwnd(), pair.sender.episode()), (2.0, Episode::Recovery));
 }
 
-/// Seven segments of ten are lost. An ACK comes that delivers nothing: RFC 6937 section 3.1 allows one segment for it all the
-/// same (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
+/// Seven of ten segments are lost. An ACK arrives that delivers nothing. RFC 6937 section 3.1 still allows one segment for it
+/// (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
 #[test]
 fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc9937_none() {
     for (follows, sent) in [("rfc", 1), ("linux", 0)] {
@@ -105,8 +105,9 @@ fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc
     }
 }
 
-/// Below the threshold of 4, a SafeACK allows one segment more than it delivers: it advances and reports no further loss. By RFC
-/// 6937 every ACK does. Seven of ten are lost: first the loss is found, then retransmissions arrive, the third before the second.
+/// Below the threshold of 4, a SafeACK allows one segment more than it delivers; it advances and reports no further loss. By RFC
+/// 6937, every ACK does. Seven of ten segments are lost: first the loss is detected, then retransmissions arrive, the third before
+/// the second.
 #[test]
 fn rfc9937_section_6_2_only_a_safe_ack_sends_more_than_it_delivers() {
     for (follows, sent) in [("rfc", [2, 2, 2, 1]), ("linux", [1, 2, 1, 2])] {

@@ -49,7 +49,7 @@ fn rfc6582_section_3_2_of_the_acks_of_a_recovery_the_first_and_the_last_restart_
     }
 }
 
-/// Without SACK, what fills a hole delivers segments that had arrived long before: their age is no RTT (Karn's algorithm).
+/// Without SACK, an ACK that fills a hole delivers segments that had arrived long before: their age is no RTT (Karn's algorithm).
 #[test]
 fn rfc6298_section_3_without_sack_only_what_was_sent_once_gives_an_rtt() {
     let mut pair = Pair::new(json!({"sack": false, "limited_transmit": false}));
@@ -74,8 +74,8 @@ fn rfc5681_section_4_1_a_sender_with_data_outstanding_is_not_idle() {
     assert_eq!((pair.sender.board.outstanding(), pair.cwnd()), (1, cwnd));
 }
 
-/// The one segment is late by one or two timeouts. Its original arrives, and DSACK reports each of its retransmissions: with the last of
-/// them the first reduction is taken back.
+/// The only segment is late by one or two timeouts. Its original arrives, and DSACK reports each of its retransmissions. The last DSACK
+/// undoes the first reduction.
 #[test]
 fn rfc3708_section_3_a_dsack_of_every_retransmission_takes_back_a_timeout_that_repeats() {
     for timeouts in [1, 2] {

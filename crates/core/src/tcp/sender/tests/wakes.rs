@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Which of these milliseconds are so.
+/// Applies a condition to each of these times in milliseconds.
 fn which<const N: usize>(instants: [u64; N], mut is_so: impl FnMut(Time) -> bool) -> [bool; N] {
     instants.map(|at| is_so(ms(at)))
 }
 
-/// The first ACK comes at 100 ms. SRTT is 100 ms, RTTVAR 50 ms, the RTO 300 ms, and no less than 200 ms whatever comes.
+/// The first ACK arrives at 100 ms. SRTT is 100 ms, RTTVAR 50 ms and the RTO 300 ms. The RTO is at least 200 ms for any later samples.
 #[test]
 fn rfc6298_section_2_the_timer_is_not_due_before_the_rto() {
     let mut pair = Pair::new(json!({}));

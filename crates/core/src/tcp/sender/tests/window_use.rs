@@ -11,7 +11,7 @@ fn after_ten(follows: &str) -> Pair {
     pair
 }
 
-/// The application writes these segments, and one ACK answers all that is outstanding; the window then.
+/// Writes these segments and acknowledges all outstanding segments with one ACK. Returns the window then.
 fn one_round(pair: &mut Pair, written: &[u32]) -> f64 {
     for segments in written {
         pair.now += Duration::from_millis(10);
@@ -84,7 +84,7 @@ fn the_most_outstanding_counts_until_the_round_trip_ends_and_something_is_sent()
     assert_eq!(acks([11, 12], [12, 21, 33]), [22.0, 24.0, 26.0], "21 were outstanding when the second part was sent");
 }
 
-/// In congestion avoidance, which begins at the threshold itself, an unfilled window stays, whatever is in flight. In Linux the ACK
+/// In congestion avoidance, which begins at the threshold itself, an unfilled window stays the same for any flight. In Linux the ACK
 /// that ends recovery has added a quarter of a segment.
 #[test]
 fn rfc7661_in_congestion_avoidance_an_unfilled_window_stays() {
