@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.cli import run as run_command
 from anabranch.cli import status
 from anabranch.cli.app import app
 from anabranch.cli.overview import COMMANDS
@@ -144,6 +145,15 @@ def test_a_directory_named_after_a_path_that_is_no_text_is_text(scenario: Path, 
 )
 def test_quantities_have_a_readable_prefix(value: float | None, unit: str, shown: str) -> None:
     assert quantity(value, unit) == shown
+
+
+def test_the_lateness_of_all_packets_is_no_less_than_that_of_most(capsys: pytest.CaptureFixture[str]) -> None:
+    late = {"mean_s": 22e-6, "p99_s": 40e-6, "max_s": 45e-6}
+    manifest = {"runs": [{"run": 0, "lateness": late, "scheduling": "SCHED_FIFO"}]}
+    run_command._say_of_engine(Result(Path(), manifest))
+    assert capsys.readouterr().err == (
+        "Run 0: packets left 22 us late in the mean, 99 % within 40 us, all within 45 us (SCHED_FIFO).\n"
+    )
 
 
 def test_run_prints_one_json_document(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

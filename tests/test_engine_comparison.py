@@ -113,6 +113,30 @@ def test_a_comparison_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFix
     assert "No flow or link has a ratio of predict to packet: nothing was compared." in capsys.readouterr().err
 
 
+def test_a_result_is_used_again_only_while_the_files_of_the_scenario_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, network = tmp_path / "bulk.toml", tmp_path / "network.csv"
+    traffic = '[[traffic]]\nfrom = "a"\nto = "b"\n[run]\nduration = "5s"\nwarm_up = "1s"\n'
+    path.write_text(f'[topology]\nfrom = "{network}"\n{traffic}')
+    command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
+
+    def goodput(capacity: str) -> tuple[float, str]:
+        network.write_text(f"source,target,capacity,delay\na,b,{capacity},5ms\n")
+        assert status([*command, "--json"]) == 0
+        shown = capsys.readouterr()
+        return json.loads(shown.out)[0]["flows"][0]["first"], shown.err
+
+    slow, _ = goodput("5Mbps")
+    assert slow == pytest.approx(5e6, rel=0.1)
+    again, said = goodput("5Mbps")
+    assert again == slow
+    assert said.count("is complete; remove it to run it again") == 2
+    fast, said = goodput("10Mbps")
+    assert fast == pytest.approx(10e6, rel=0.1)
+    assert "is complete" not in said
+
+
 def test_other_runs_have_the_ratios_of_their_means() -> None:
     slow, fast = run().runs, run(SCENARIO.replace('["5Mbps", "10Mbps"]', '["10Mbps", "11Mbps"]')).runs
     comparison = compare(("slow", "fast"), slow, fast)

@@ -139,6 +139,21 @@ def test_what_cannot_be_replayed_is_refused(directory: Path, options: dict[str, 
         record(directory, **options)
 
 
+def test_a_run_over_a_file_that_has_changed_is_not_replayed(tmp_path: Path) -> None:
+    """Its packets would be those of another network than its tables and its report show."""
+    network = tmp_path / "network.csv"
+    text = "source,target,capacity,delay\na,b,10Mbps,5ms\n"
+    network.write_text(text)
+    traffic = [{"from": "a", "to": "b", "bulk": True}]
+    found = run(tmp_path / "run", topology={"from": str(network)}, impairments=[], traffic=traffic)
+    assert record(found, for_s=0.1).links[0]["rate_bps"] == 10e6
+    network.write_text(text.replace("10Mbps", "20Mbps"))
+    with pytest.raises(ReplayError, match="a file that its scenario names has changed since"):
+        record(found, for_s=0.1)
+    network.write_text(text.replace("\n", "\r\n"))
+    assert record(found, for_s=0.1).links[0]["rate_bps"] == 10e6
+
+
 def test_the_first_run_is_that_of_the_first_variant_that_the_engine_takes(tmp_path: Path) -> None:
     """Refused variants leave gaps between the numbers: here from 0 to 9, and from 20 to 29."""
 

@@ -63,6 +63,11 @@ def test_the_summary_is_over_the_seeds_of_a_variant() -> None:
     assert summary["runs"].to_list() == [5] * 4
 
 
+def test_one_seed_and_several_do_not_go_together() -> None:
+    with pytest.raises(RunError, match=r"seed = 1, seeds = \[2, 3\]: give either seed or seeds"):
+        Scenario.from_toml(LINE).run(seed=1, seeds=[2, 3])
+
+
 def test_series_are_written_in_parts_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "ROWS_PER_PART", 60)
     result = design(tmp_path)

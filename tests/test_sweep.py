@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import re
+import signal
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from anabranch.cli import status
 from anabranch.progress import Shown
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
+from anabranch.runs.kept import engine_build
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.sweep import (
     PlanError,
@@ -33,7 +36,7 @@ from anabranch.sweep import (
 )
 from anabranch.sweep.columns import FACTS, HEAD, TAKEN
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
-from anabranch.sweep.until import Until
+from anabranch.sweep.until import Rounds, Until
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 
@@ -309,6 +312,49 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
         assert len(opened.finished) == 2
 
 
+def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None:
+    """The same command must try its run again. The first Ctrl-C waits for the control, the second does not."""
+    (tmp_path / "slow.py").write_text(
+        "import os, signal, time\nfrom anabranch.control import Control\n"
+        "class Slow(Control):\n    def avoid_congestion(self, ack, growth):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(1.1)\n        os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["5s"]'
+    found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
+    result = found.execute(tmp_path / "out", jobs=1)
+    assert result.interrupted
+    assert result.runs() == 0
+
+
+def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: Path) -> None:
+    """A flow that finishes with a later seed makes a goodput say nothing, but only from that seed on."""
+    found = sweep(tmp_path, losses=(0.01,), seeds=3)
+    result = found.execute(tmp_path / "out", jobs=1, until="ci < 0.1 %", max_seeds=4)
+    last = pl.col("seed") == 4
+    sized = result.flows.with_columns(
+        size_bytes=pl.lit(10**9, pl.UInt64), fct_s=pl.when(last).then(0.2), end_s=pl.when(last).then(0.2)
+    )
+    undisturbed, killed = (Rounds(found, Until(0.001, 4)) for _ in range(2))
+    first = undisturbed.further(sized.filter(~last).lazy())
+    assert first == [6, 7]
+    assert killed.further(sized.lazy()) == first
+    assert killed.further(sized.lazy()) == []
+
+
+def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:
+    """A terminal sends Ctrl-C to all processes of a command, also while they import."""
+    processes = workers.Processes(1)
+    try:
+        processes.submit(Chunk([], links=False, build=engine_build()))
+        answers: list[workers.Answer] = []
+        while not answers:
+            os.kill(processes._processes[0].process.pid, signal.SIGINT)
+            answers = processes.collect(0.02)
+        assert isinstance(answers[0][1], Batch)
+    finally:
+        processes.close()
+
+
 def test_a_worker_with_another_build_is_refused() -> None:
     """On a cluster its results might differ, by a bit."""
     processes = workers.Processes(1)
@@ -333,6 +379,36 @@ def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str
     executed.clear()
     again = first.execute(out, jobs=1)
     assert executed == []
+    assert_frame_equal(again.flows, flows)
+    assert_frame_equal(again.links, links)
+
+
+@pytest.mark.parametrize("table", ["flows", "links"])
+def test_a_damaged_part_is_named_and_made_anew_once_it_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
+    out = tmp_path / "out"
+    whole = sweep(tmp_path, links=True).execute(out, jobs=1)
+    flows, links = whole.flows, whole.links
+    part = out / table / "part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:1000])
+    for command in (["report", str(out)], ["export", str(out)], ["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]):
+        assert status(command) == 1
+        assert f"{part}: cannot be read" in capsys.readouterr().err
+    part.unlink()
+    again = sweep(tmp_path, links=True).execute(out, jobs=1)
+    assert_frame_equal(again.flows, flows)
+    assert_frame_equal(again.links, links)
+
+
+def test_a_damaged_part_of_a_former_plan_is_made_anew_once_it_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole = sweep(tmp_path, links=True).execute(out, jobs=1)
+    flows, links = whole.flows, whole.links
+    sweep(tmp_path, links=True, losses=(0.01,)).execute(out, jobs=1)
+    (kept,) = (out / ".anabranch" / "kept").glob("links-*.parquet")
+    kept.unlink()
+    again = sweep(tmp_path, links=True).execute(out, jobs=1)
     assert_frame_equal(again.flows, flows)
     assert_frame_equal(again.links, links)
 

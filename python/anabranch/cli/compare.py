@@ -124,13 +124,11 @@ def _result(
     """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""
     from anabranch.engines.registry import ENGINES
     from anabranch.results import MANIFEST, Result
-    from anabranch.runs import execute
+    from anabranch.runs import Plan, execute
 
     if (directory / MANIFEST).exists():
         former = Result.load(directory)
-        same = (former.manifest["engine"], former.manifest["scenario_hash"]) == (engine, scenario.hash())
-        same = same and {run["seed"] for run in former.manifest["runs"]} == set(seeds)
-        if same and not former.interrupted:
+        if Plan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
             say(f"{engine}: {directory} is complete; remove it to run it again.")
             return former
     say(f"{engine}: {scenario.size} x {count(len(seeds), 'seed')}")

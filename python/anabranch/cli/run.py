@@ -15,7 +15,7 @@ from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFi
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
 from anabranch.input_files import shown
-from anabranch.text_table import print_table
+from anabranch.text_table import print_table, quantity
 
 if TYPE_CHECKING:
     from anabranch.results import Result
@@ -168,9 +168,9 @@ def _say_of_engine(result: "Result") -> None:
                 "and single runs of the packet engine differ: give their hosts other delays."
             )
         if late := run.get("lateness"):
+            mean, most, all_ = (quantity(late[name], "s") for name in ("mean_s", "p99_s", "max_s"))
             say(
-                f"Run {run['run']}: packets left {1e6 * late['mean_s']:.0f} us late in the mean, 99 % within "
-                f"{1e6 * late['p99_s']:.0f} us, all within {1e3 * late['max_s']:.1f} ms ({run['scheduling']})."
+                f"Run {run['run']}: packets left {mean} late in the mean, 99 % within {most}, all within {all_} ({run['scheduling']})."
             )
 
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.array_types import Columns
-from anabranch.compile import compile_run
-from anabranch.jitter import jittered
 from anabranch.matrix_columns import text
 from anabranch.progress import Shown
 from anabranch.results import MANIFEST
 from anabranch.runs import manifest
 from anabranch.runs.directory import settle
+from anabranch.runs.run import compiled
 from anabranch.scenario import Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
 
@@ -74,7 +73,7 @@ def record(
         progress: whether to show the progress of the simulation.
 
     Raises:
-        ReplayError: there is no such run or span, or the run is not one of the packet engine.
+        ReplayError: there is no such run or span, the run is not one of the packet engine, or it would be another one today.
         ManifestError: the directory is not one of this version.
         ScenarioError: the scenario of the directory needs a file that is not there any more.
     """
@@ -94,7 +93,7 @@ def record(
         raise ReplayError(f"--at {begin:g}s: the run lasts {row['simulated_s']:g} s")
     if for_s <= 0:
         raise ReplayError(f"--for {for_s:g}s: must be longer than 0 s")
-    spec = _spec(found, row)
+    spec = _spec(directory, found, row)
     trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
     until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
     columns = trace.table()
@@ -129,12 +128,21 @@ def _listed(numbers: Sequence[int]) -> str:
     return f"the runs {', '.join(map(str, numbers[:_SHOWN]))}{more}"
 
 
-def _spec(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """The compiled run of a row of the manifest."""
+def _spec(directory: Path, found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The compiled run of a row of the manifest.
+
+    Raises:
+        ReplayError: it is not the run that the tables are of.
+    """
     scenario = Scenario(found["scenario"], directory=Path(found.get("directory", ".")))
     case = next(case for case in scenario.cases if case.values == row["variant"])
-    spec = compile_run(case, row["seed"])
-    return jittered(spec, row["seed"], found["jitter"]) if found.get("jitter") else dict(spec)
+    spec, run_hash = compiled(case, row["seed"], found["engine"], found.get("jitter", 0.0))
+    if row.get("run_hash", run_hash) != run_hash:
+        raise ReplayError(
+            f"{directory}: run {row['run']} cannot be simulated again as it was: a file that its scenario names has changed since, "
+            "or Anabranch has; run the scenario again"
+        )
+    return spec
 
 
 def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:

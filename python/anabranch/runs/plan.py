@@ -1,13 +1,15 @@
 """Plans of runs: a scenario, its seeds, and the directory for its result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from anabranch.matrix_columns import key_table
+from anabranch.results import COMPLETE
 from anabranch.runs.directory import purpose, unused
 from anabranch.runs.errors import RunError
 from anabranch.runs.kept import KeptRuns
@@ -38,6 +40,16 @@ class Plan:
         cases = enumerate(self.scenario.cases)
         pairs = [(self.scenario, case, keys.slice(row, 1), seed) for row, case in cases for seed in seeds]
         return [Run(number, *pair, kept, self.engine, self.jitter) for number, pair in enumerate(pairs)]
+
+    def is_made(self, manifest: Mapping[str, Any]) -> bool:
+        """Whether a manifest is that of a complete result of these runs: with the same files beside the scenario, and by this build."""
+        if manifest["scenario_hash"] != self.scenario.hash():  # titles and labels may differ, where the runs do not
+            return False
+        made = [(run.get("run_hash"), run["status"]) for run in manifest["runs"]]
+        try:
+            return made == [(run.compiled()[1], COMPLETE) for run in self.runs(KeptRuns(self.directory))]
+        except ValueError:  # a variant that has no compiled form: whoever runs it says why
+            return False
 
     def keys(self) -> pl.DataFrame:
         """The values of the matrix, one row for each variant."""

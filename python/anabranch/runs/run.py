@@ -21,6 +21,14 @@ from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND, duration
 
 
+def compiled(case: Case, seed: int, engine: str, jitter: float) -> tuple[dict[str, Any], str]:
+    """The compiled form of a run, and the name by which it is known (:func:`anabranch.runs.kept.run_key`)."""
+    spec = compile_run(case, seed)
+    if jitter:
+        spec = jittered(spec, seed, jitter)
+    return spec, run_key(spec, engine)
+
+
 @dataclass
 class Run:
     """A run to make, or to take from the runs that were finished before."""
@@ -61,18 +69,19 @@ class Run:
         """The results of the run; ``None`` if it was stopped before it began."""
         if stop.is_set():
             return None
-        spec = compile_run(self.case, self.seed)
-        if self.jitter:
-            spec = jittered(spec, self.seed, self.jitter)
-        key = run_key(spec, self.engine)
+        spec, key = self.compiled()
         former = self.kept.get(key)
         if former is not None:
             self.was_kept = True
-            return Finished(self, spec, former)
+            return Finished(self, spec, key, former)
         result = self._simulated(spec, key, stop, make)
         if result.facts["status"] == COMPLETE:
             result = self.kept.put(key, result)
-        return Finished(self, spec, result)
+        return Finished(self, spec, key, result)
+
+    def compiled(self) -> tuple[dict[str, Any], str]:
+        """As :func:`compiled`."""
+        return compiled(self.case, self.seed, self.engine, self.jitter)
 
     def _simulated(
         self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
@@ -110,10 +119,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that has ended or was stopped, its compiled form, and its results."""
+    """A run that has ended or was stopped, its compiled form, the name by which it is known, and its results."""
 
     run: Run
     spec: dict[str, Any]
+    key: str
     result: KeptRun
 
     def table(self, name: str) -> pl.DataFrame:

@@ -93,5 +93,5 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _record(one: Finished, captures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    head = {"run": one.run.number, "variant": one.run.case.values, "seed": one.run.seed}
+    head = {"run": one.run.number, "variant": one.run.case.values, "seed": one.run.seed, "run_hash": one.key}
     return head | dict(one.result.facts) | {"captures": captures}

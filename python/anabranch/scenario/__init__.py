@@ -191,9 +191,15 @@ class Scenario:
         jobs: int | None = None,
         threads: int | None = None,
     ) -> "Result":
-        """Run all variants with one seed, several, or the scenario's, as :func:`anabranch.runs.execute` does."""
-        from anabranch.runs import execute
+        """Run all variants with one seed, several, or the scenario's, as :func:`anabranch.runs.execute` does.
 
+        Raises:
+            anabranch.runs.RunError: both ``seed`` and ``seeds`` are given, or what :func:`anabranch.runs.execute` raises it for.
+        """
+        from anabranch.runs import RunError, execute
+
+        if seed is not None and seeds is not None:
+            raise RunError(f"seed = {seed}, seeds = {list(seeds)}: give either seed or seeds")
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
         return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads)
 

@@ -9,7 +9,7 @@ import polars as pl
 from anabranch.forks import refuse_after_fork
 from anabranch.report.run_directory import active_share
 from anabranch.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, SUMMED_UP
-from anabranch.sweep.store import parts, read_plan
+from anabranch.sweep.store import parts, read, read_plan
 
 
 class SweepResult:
@@ -48,18 +48,18 @@ class SweepResult:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """All flows, in the order of the plan's runs."""
-        return self.scan().collect().sort(ROWS_OF_A_RUN[FLOWS])
+        return self._collected(self.scan()).sort(ROWS_OF_A_RUN[FLOWS])
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """All directed links, in the order of the plan's runs; empty if the plan does not ask for links."""
-        return self.scan(LINKS).collect().sort(ROWS_OF_A_RUN[LINKS])
+        return self._collected(self.scan(LINKS)).sort(ROWS_OF_A_RUN[LINKS])
 
     @cached_property
     def failures(self) -> pl.DataFrame:
         """The runs that are not complete, with their ``error``."""
         failed = self.scan().filter(pl.col("status") != COMPLETE)
-        return failed.select("run", *self.keys, "seed", "status", "error").collect().sort("run")
+        return self._collected(failed.select("run", *self.keys, "seed", "status", "error")).sort("run")
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -74,7 +74,8 @@ class SweepResult:
         by = list(keys)
         labels = {name: pl.col(key) for name, key in keys.items()}
         complete = self.scan().filter(pl.col("status") == COMPLETE).select(*SUMMED_UP, "flow", **labels)
-        rows = complete.with_columns(active_share(), interrupted=pl.lit(False)).collect().sort(ROWS_OF_A_RUN[FLOWS])
+        measured = complete.with_columns(active_share(), interrupted=pl.lit(False))
+        rows = self._collected(measured).sort(ROWS_OF_A_RUN[FLOWS])
         flows, runs = rows.drop_nulls("flow"), rows.unique("run", keep="first", maintain_order=True)
         times = statistics.completion_times(flows, by).filter(statistics.ALL_SIZES)
         figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
@@ -86,8 +87,21 @@ class SweepResult:
 
     def runs(self) -> int:
         """How many runs are finished."""
-        found: int = self.scan().select(pl.col("run").n_unique()).collect().item()
+        found: int = self._collected(self.scan().select(pl.col("run").n_unique())).item()
         return found
+
+    def _collected(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The rows of a frame over the tables.
+
+        Raises:
+            SweepError: a file is damaged, and which.
+        """
+        try:
+            return frame.collect()
+        except (OSError, pl.exceptions.PolarsError):
+            for part in [*parts(self.directory, FLOWS), *parts(self.directory, LINKS)]:
+                read(part)  # says which
+            raise
 
     def to_json(self) -> dict[str, Any]:
         """The summary and the failures, as JSON has them."""

@@ -13,7 +13,7 @@ run twice, and parts need not be compacted. Links are written before flows, so t
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,17 @@ from anabranch.locks import Lock
 from anabranch.output_files import FileError, unwritable
 from anabranch.results import MANIFEST
 from anabranch.runs.directory import WORKSPACE
-from anabranch.sweep.columns import FACTS_SCHEMA, FAILED, FLOWS, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, conformed, schema
+from anabranch.sweep.columns import (
+    COMPLETE,
+    FACTS_SCHEMA,
+    FAILED,
+    FLOWS,
+    LINKS,
+    RESULT_SCHEMAS,
+    ROWS_OF_A_RUN,
+    conformed,
+    schema,
+)
 from anabranch.sweep.errors import SweepError
 from anabranch.sweep.plan import Sweep
 from anabranch.sweep.tasks import Batch
@@ -129,7 +139,7 @@ class Store(AbstractContextManager["Store"]):
     def complete(self) -> None:
         """Remove files of former plans whose results this plan has all taken."""
         own = {run_hash for part in parts(self.path, FLOWS) for run_hash in _hashes(part)}
-        for path in self._kept_files():
+        for path in [*self._kept_files(LINKS), *self._kept_files(FLOWS)]:
             if own.issuperset(_hashes(path)):
                 path.unlink(missing_ok=True)
 
@@ -152,18 +162,22 @@ class Store(AbstractContextManager["Store"]):
                     self._keep(name, part)
             document = {"format": FORMAT, **self._sweep.document(), "fingerprint": self._sweep.fingerprint}
             output_files.write_json(self.path / PLAN, document)
-        for path in self._kept_files():
-            self._where[path.name.partition("-")[0]] |= dict.fromkeys(_hashes(path), path)
+        for path in self._kept_files(LINKS):
+            self._where[LINKS] |= dict.fromkeys(_hashes(path), path)
+        for path in self._kept_files(FLOWS):
+            head = read(path, ["run_hash", "status"]).filter(~self._is_to_be_run(self._where[LINKS]))
+            self._where[FLOWS] |= dict.fromkeys(head["run_hash"].unique(), path)
         self._find_finished()
 
     def _find_finished(self) -> None:
-        """Find the finished runs. Remove failed runs, which are tried again, and links without flows."""
+        """Find the finished runs. Remove runs that are tried again, and links without flows."""
         known: set[str] = set()
+        is_finished = ~self._is_to_be_run({run_hash for part in parts(self.path, LINKS) for run_hash in _hashes(part)})
         for part in parts(self.path, FLOWS):
-            head = _read(part, ["run", "run_hash", "status"])
-            if (head["status"] == FAILED).any():
-                self._rewrite(part, _read(part).filter(pl.col("status") != FAILED))
-                head = head.filter(pl.col("status") != FAILED)
+            whole = read(part, ["run", "run_hash", "status"])
+            head = whole.filter(is_finished)
+            if head.height < whole.height:
+                self._rewrite(part, read(part).filter(is_finished))
             self.finished |= set(head["run"])
             hashes = head["run_hash"].unique().to_list()
             known |= set(hashes)
@@ -171,13 +185,20 @@ class Store(AbstractContextManager["Store"]):
         for part in parts(self.path, LINKS):
             found = set(_hashes(part))
             if not known >= found:
-                self._rewrite(part, _read(part).filter(pl.col("run_hash").is_in(list(known))))
+                self._rewrite(part, read(part).filter(pl.col("run_hash").is_in(list(known))))
             self._where[LINKS] |= dict.fromkeys(known & found, part)
         for name in _TABLES:
             own = parts(self.path, name)
             if own:
                 self._part[name] = int(own[-1].stem.partition("-")[2])
-                self._keep_open(name, _read(own[-1]))
+                self._keep_open(name, read(own[-1]))
+
+    def _is_to_be_run(self, linked: Iterable[str]) -> pl.Expr:
+        """Whether a run of ``flows`` is tried again: it has failed, or the plan wants its links, of which the file was damaged and removed."""
+        is_failed = pl.col("status") == FAILED
+        if not self._sweep.links:
+            return is_failed
+        return is_failed | ((pl.col("status") == COMPLETE) & ~pl.col("run_hash").is_in(list(linked)))
 
     def _rewrite(self, part: Path, rows: pl.DataFrame) -> None:
         if rows.is_empty():
@@ -187,7 +208,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _keep(self, name: str, part: Path) -> None:
         """Move a part to the results of former plans."""
-        rows = _once(_read(part))
+        rows = _once(read(part))
         if name == FLOWS:
             rows = rows.filter(pl.col("status") != FAILED)
         data = output_files.parquet(conformed(rows, RESULT_SCHEMAS[name]))
@@ -197,8 +218,8 @@ class Store(AbstractContextManager["Store"]):
         output_files.write_bytes(folder / f"{name}-{sha256(data).hexdigest()[:32]}.parquet", data)
         part.unlink()
 
-    def _kept_files(self) -> list[Path]:
-        return sorted((self._workspace / _KEPT).glob("*.parquet"))
+    def _kept_files(self, name: str) -> list[Path]:
+        return sorted((self._workspace / _KEPT).glob(f"{name}-*.parquet"))
 
     def _found(self, name: str) -> Iterator[pl.DataFrame]:
         """The results that are recalled."""
@@ -207,7 +228,7 @@ class Store(AbstractContextManager["Store"]):
             if run_hash in self._where[name]:
                 wanted.setdefault(self._where[name][run_hash], []).append(run_hash)
         for path, hashes in wanted.items():
-            yield conformed(_once(_read(path).filter(pl.col("run_hash").is_in(hashes))), RESULT_SCHEMAS[name])
+            yield conformed(_once(read(path).filter(pl.col("run_hash").is_in(hashes))), RESULT_SCHEMAS[name])
 
     def _append(self, name: str, rows: pl.DataFrame) -> None:
         new = conformed(rows, self._schemas[name])
@@ -245,7 +266,7 @@ def finished_runs(directory: Path, sweep: Sweep) -> set[int]:
     document = _read_plan(directory / PLAN)
     if document is None or document.get("fingerprint") != sweep.fingerprint:
         return set()
-    heads = [_read(part, ["run", "status"]) for part in parts(directory, FLOWS)]
+    heads = [read(part, ["run", "status"]) for part in parts(directory, FLOWS)]
     return {number for head in heads for number in head.filter(pl.col("status") != FAILED)["run"]}
 
 
@@ -267,7 +288,7 @@ def _read_plan(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise SweepError(f"{path}: cannot be read ({error}); remove it, and the same command makes it anew") from None
+        raise SweepError(f"{path}: cannot be read ({error}); remove it, and `anabranch sweep` makes it anew") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SweepError(f"{path}: is not of format {FORMAT}, which this version reads; give another directory")
     return document
@@ -286,15 +307,20 @@ def _once(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("run") == pl.col("run").min().over("run_hash")) if "run" in rows.columns else rows
 
 
-def _read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A part of a table, or some of its columns.
+
+    Raises:
+        SweepError: it cannot be read.
+    """
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise SweepError(
-            f"{path}: cannot be read ({reason}); remove it, and the same command runs its runs again"
+            f"{path}: cannot be read ({reason}); remove it, and `anabranch sweep` runs its runs again"
         ) from None
 
 
 def _hashes(path: Path) -> list[str]:
-    return _read(path, ["run_hash"])["run_hash"].unique().to_list()
+    return read(path, ["run_hash"])["run_hash"].unique().to_list()

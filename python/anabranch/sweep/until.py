@@ -72,13 +72,12 @@ class Rounds:
 
     def further(self, flows: pl.LazyFrame) -> list[int]:
         """The numbers of further runs, after all runs so far; none once every cell is known well enough."""
-        goodput = goodput_by_cell(self._sweep, flows)
+        # Only of the seeds so far: a sweep that was killed may have some of the next.
+        goodput = goodput_by_cell(self._sweep, flows, self._seeds)
         numbers = []
         for cell in sorted(self._open):
             have = self._seeds[cell]
-            of_seed = goodput.get(cell, {})
-            # Only the seeds so far: a sweep that was killed may have some of the next.
-            values = [of_seed[seed] for seed in range(have) if seed in of_seed]
+            values = goodput.get(cell, [])
             # A cell whose runs fail or have no lasting flow has no interval that further seeds would narrow.
             wanted = self._rule.wanted(values) if len(values) == have else have
             if wanted == have:
@@ -89,12 +88,11 @@ class Rounds:
 
     def describe(self, flows: pl.LazyFrame) -> str:
         """The result of the rule, in a sentence."""
-        goodput = goodput_by_cell(self._sweep, flows)
+        goodput = goodput_by_cell(self._sweep, flows, self._seeds)
         endless = Until(self._rule.share, 2**31)
         known = wide = 0
         for cell, seeds in self._seeds.items():
-            of_seed = goodput.get(cell, {})
-            values = [of_seed[seed] for seed in range(seeds) if seed in of_seed]
+            values = goodput.get(cell, [])
             known += len(values) == seeds
             wide += len(values) == seeds and endless.wanted(values) > seeds
         text = f"{known - wide} of {self._sweep.cells} means of goodput are within ± {100 * self._rule.share:g} %"
@@ -105,15 +103,18 @@ class Rounds:
         return f"{text}."
 
 
-def goodput_by_cell(sweep: Sweep, flows: pl.LazyFrame) -> Mapping[int, dict[int, float]]:
-    """The goodput of each run, as :func:`anabranch.statistics.per_run` adds it up, by cell and index of the seed."""
+def goodput_by_cell(sweep: Sweep, flows: pl.LazyFrame, seeds: Mapping[int, int]) -> Mapping[int, list[float]]:
+    """The goodput of each run, as :func:`anabranch.statistics.per_run` adds it up, by cell.
+
+    ``seeds`` is how many seeds of each cell count. What lasts, and so has a goodput, depends on all of them.
+    """
+    counted = [sweep.number(own, seed) for own, number in seeds.items() for seed in range(number)]
     run = pl.col("run").cast(pl.Int64)
     further = (run - sweep.planned) % sweep.cells
     cell = pl.when(run < sweep.planned).then(run // len(sweep.seeds)).otherwise(further)
-    rows = flows.filter(pl.col("flow").is_not_null()).select(SUMMED_UP)
+    rows = flows.filter(pl.col("flow").is_not_null(), run.is_in(counted)).select(SUMMED_UP)
     table = statistics.per_run(rows.with_columns(active_share(), cell=cell).collect(), ["cell"])
-    found: dict[int, dict[int, float]] = {}
-    for number, goodput in table.select("run", "goodput_bps").drop_nulls().sort("run").iter_rows():
-        own, seed = sweep.cell_and_seed(number)
-        found.setdefault(own, {})[seed] = goodput
+    found: dict[int, list[float]] = {}
+    for own, goodput in table.select("cell", "goodput_bps").drop_nulls().iter_rows():
+        found.setdefault(own, []).append(goodput)
     return found

@@ -1,6 +1,7 @@
 """Workers that execute chunks of runs on this machine: this very process, or processes beside it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -87,7 +88,14 @@ class _Process:
         }
         # Not by multiprocessing: it imports the main module again, which a notebook or a script without a guard does not survive.
         command = [sys.executable, "-m", "anabranch.sweep.process", str(other.fileno())]
-        self.process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment, stdin=subprocess.DEVNULL)
+        # These signals go to the whole group, and the parent decides what ends. Blocked before the process begins, they interrupt no import of it.
+        former = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGHUP])
+        try:
+            self.process = subprocess.Popen(
+                command, pass_fds=[other.fileno()], env=environment, stdin=subprocess.DEVNULL
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, former)
         other.close()
         self.chunk: Chunk | None = None
 
