@@ -104,6 +104,17 @@ def test_flows_of_udp_are_compared_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert "datagrams  UDP    a -> b  goodput" in capsys.readouterr().out
 
 
+def test_something_beside_nothing_is_beyond_any_deviation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A source of a packet in 8 s sends none after the warm-up of a short run. The prediction has its rate. The other flow has a ratio near 1."""
+    path = tmp_path / "slow.toml"
+    slow = UDP.replace('constant = "1Mbps"', 'constant = ["1Mbps", "1kbps"]')
+    path.write_text(slow + 'warm_up = "1s"\n')
+    command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
+    assert status(command) == 0
+    assert status([*command, "--within", "50"]) == 1
+    assert "predict has something and packet nothing for 1 row of the tables." in capsys.readouterr().err
+
+
 def test_a_comparison_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No flow arrives in 2 s at one in 1,000 s, and no link is loaded."""
     path = tmp_path / "nothing.toml"

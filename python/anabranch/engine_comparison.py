@@ -52,6 +52,12 @@ class Comparison:
         return (ratios - 1).abs()
 
     @property
+    def from_nothing(self) -> int:
+        """The number of flows and links for which the first engine has nothing and the second something: they have no ratio."""
+        tables = (self.flows, self.links)
+        return sum(table.filter((pl.col("first") == 0) & (pl.col("second") > 0)).height for table in tables)
+
+    @property
     def median(self) -> float | None:
         """The median deviation; ``None`` if there is nothing to compare."""
         return cast("float | None", self.deviations.median())

@@ -158,10 +158,14 @@ def _compare(
     runs = [result.runs for result in results]
     greatest = {}
     documents = []
+    from_nothing = 0
     for engine, other in zip(engines[1:], runs[1:], strict=True):
         comparison = compare_engines((engines[0], engine), runs[0], other)
         files = write(comparison, directory)
         greatest[engine] = comparison.greatest
+        if comparison.from_nothing:
+            from_nothing += comparison.from_nothing
+            say(f"{engine} has something and {engines[0]} nothing for {count(comparison.from_nothing, 'row')} of the tables.")
         if output.json:
             documents.append(document(comparison))
         else:
@@ -189,4 +193,4 @@ def _compare(
     if within is not None and 100 * worst > within:
         say(f"A ratio is {percent(worst)} from 1, more than --within {within:g} %.")
         return FAILED
-    return DONE
+    return FAILED if within is not None and from_nothing else DONE
