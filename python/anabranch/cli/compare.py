@@ -165,7 +165,9 @@ def _compare(
         greatest[engine] = comparison.greatest
         if comparison.from_nothing:
             from_nothing += comparison.from_nothing
-            say(f"{engine} has something and {engines[0]} nothing for {count(comparison.from_nothing, 'row')} of the tables.")
+            say(
+                f"{engine} has something and {engines[0]} nothing for {count(comparison.from_nothing, 'row')} of the tables."
+            )
         if output.json:
             documents.append(document(comparison))
         else:
