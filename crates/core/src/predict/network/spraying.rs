@@ -47,11 +47,10 @@ impl SprayLimits {
         let paths = drawn(flow, links);
         let numbers = paths.iter().flat_map(|path| [path.share, path.delay_s, path.load, path.wait_s, path.longest_s]);
         let key = numbers.chain([flow.idle_rtt_s]).map(f64::to_bits).collect();
-        let paced = flow.paced;
         *self
             .known
             .entry((Arc::as_ptr(control), key))
-            .or_insert_with(|| balanced(&paths, control, threshold as usize, (flow.idle_rtt_s, paced)))
+            .or_insert_with(|| balanced(&paths, control, threshold as usize, (flow.idle_rtt_s, flow.paced)))
     }
 }
 
