@@ -5,7 +5,7 @@
 //! - The reduction is from the window, not from the flight.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
@@ -52,7 +52,7 @@ impl Rules for MarkedShare {
         MarkedShare { alpha: ONE, delivered: 0, marked: 0 }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, _rtt: &RttEstimate) {
         self.delivered += ack.delivered;
         if ack.ecn_echo {
             self.marked += ack.delivered;
