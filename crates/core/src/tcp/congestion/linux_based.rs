@@ -38,6 +38,9 @@ pub trait Rules: Send + Sync {
     /// Measures an ACK before it grows the window. Recovery's ACKs come here too.
     fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _state: State, _rtt: &RttEstimate) {}
 
+    /// See [`CongestionControl::on_echo`].
+    fn on_echo(&mut self, _ack: &AckEvent) {}
+
     /// Grows the window for `acked` segments, at least one. Congestion avoidance counts the segments that slow start leaves over.
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
         let rest = if window.in_slow_start() { window.slow_start(acked) } else { acked };
@@ -82,8 +85,8 @@ pub trait Rules: Send + Sync {
     /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _window: &mut Window, _rtt: &RttEstimate) {}
 
-    /// Called for a loss within the reduction after a mark (`tcp_enter_recovery`).
-    fn on_loss_in_reduction(&mut self, _window: &mut Window) {}
+    /// Called for a loss within the reduction after a mark (`tcp_enter_recovery`), when the window has shrunk to `reached`.
+    fn on_loss_in_reduction(&mut self, _window: &mut Window, _reached: u32) {}
 
     /// Restores what the last reduction, which was spurious, has changed besides the window.
     fn undo(&mut self) {}
@@ -157,6 +160,10 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         }
     }
 
+    fn on_echo(&mut self, ack: &AckEvent) {
+        self.rules.on_echo(ack);
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
         self.end_episode();
         self.disorder = false;
@@ -190,8 +197,8 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.episode = Episode::Ending { completed: false };
     }
 
-    fn on_loss_in_reduction(&mut self) {
-        self.rules.on_loss_in_reduction(&mut self.window);
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        self.rules.on_loss_in_reduction(&mut self.window, reached);
     }
 
     fn on_established(&mut self, rtt: &RttEstimate) {

@@ -383,7 +383,7 @@ impl CongestionControl for ProgramControl {
         }
     }
 
-    fn on_loss_in_reduction(&mut self) {
+    fn on_loss_in_reduction(&mut self, _reached: u32) {
         self.enter(State::Recovery);
     }
 
