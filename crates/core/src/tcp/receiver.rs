@@ -272,6 +272,12 @@ impl Receiver {
     /// Records a mark, or the answer to one. Returns whether an ACK with another echo must be sent first.
     #[inline(never)]
     fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
+        let begins = data.marked && !self.exact_echo && (!self.ecn_echo || data.window_reduced);
+        if let Some(delaying) = &mut self.delaying
+            && (begins || data.window_reduced)
+        {
+            delaying.policy.on_echo_change(begins);
+        }
         if self.exact_echo && self.deadline().is_some() {
             return data.marked != self.ecn_echo;
         }
