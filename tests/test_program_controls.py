@@ -97,6 +97,26 @@ SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, u32 flags)
 
 
 @needs_clang
+def test_in_ack_event_hears_of_an_echo_before_the_reduction_for_it(tmp_path: Path) -> None:
+    """As in Linux's ``tcp_ack``. The window never grows. The first burst of ten is marked from the sixth packet on. An echo that the program knows of
+    reduces to nine, another one to four.
+    """
+    functions = """
+static u32 echoes;
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, u32 flags) { echoes = flags & 4; }
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) {}
+SEC("struct_ops/reduced") u32 BPF_PROG(reduced, struct sock *sk) { return echoes ? 9 : 4; }
+"""
+    members = ".ssthresh = (void *)reduced, .in_ack_event = (void *)event, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)half"
+    program = compiled(tmp_path, functions, members)
+    document = scenario({"program": program}, tmp_path, loss=0, beside=None).document
+    document["topology"]["queue"] = {"discipline": "ecn-threshold", "mark": 5}
+    document["stacks"]["mine"]["ecn"] = True
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [9]
+
+
+@needs_clang
 @pytest.mark.parametrize(
     ("operation", "problem"),
     [

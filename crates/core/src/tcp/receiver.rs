@@ -253,6 +253,7 @@ impl Receiver {
     /// Processes a data segment. Returns the acknowledgement that it requires.
     #[inline(never)]
     pub fn take(&mut self, now: Time, data: &DataSegment) -> Due {
+        let turns = self.exact_echo && data.marked != self.ecn_echo;
         if (data.marked != self.ecn_echo || data.window_reduced) && self.ends_an_echo(data) {
             return Due::Earlier(Box::new(self.on_turn(now, data, data.marked)));
         }
@@ -260,17 +261,23 @@ impl Receiver {
             return Due::Earlier(Box::new(self.on_turn(now, data, self.ecn_echo)));
         }
         match self.arrive(now, data) {
-            When::Now => Due::Now,
-            When::By(deadline) => {
+            When::By(deadline) if !turns => {
                 self.wait_until(deadline);
                 Due::Later
             }
+            _ => Due::Now,
         }
     }
 
     /// Records a mark, or the answer to one. Returns whether an ACK with another echo must be sent first.
     #[inline(never)]
     fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
+        let begins = data.marked && !self.exact_echo && (!self.ecn_echo || data.window_reduced);
+        if let Some(delaying) = &mut self.delaying
+            && (begins || data.window_reduced)
+        {
+            delaying.policy.on_echo_change(begins);
+        }
         if self.exact_echo && self.deadline().is_some() {
             return data.marked != self.ecn_echo;
         }
@@ -290,15 +297,15 @@ impl Receiver {
         compressing && self.beyond.as_ref().is_some_and(|beyond| beyond.changes_third(data.segment))
     }
 
-    /// Acknowledges the segments before this one: where marks begin or end, with their own echo (RFC 8257 section 3.2), or because
-    /// the ACK would lack a block. The ACK of the segment itself, with this echo, follows at once, or when its delay is over.
+    /// Acknowledges the segments before this one: where marks begin or end, with their own echo, or because the ACK would lack a block. The
+    /// ACK of the segment itself, with this echo, follows. Where marks begin or end, it follows at once (RFC 8257 section 3.2).
     #[inline(never)]
     fn on_turn(&mut self, now: Time, data: &DataSegment, echo: bool) -> Ack {
         let earlier = self.acknowledge(now);
-        self.ecn_echo = echo;
+        let turns = std::mem::replace(&mut self.ecn_echo, echo) != echo;
         let deadline = match self.arrive(now, data) {
-            When::Now => now,
-            When::By(deadline) => deadline,
+            When::By(deadline) if !turns => deadline,
+            _ => now,
         };
         self.wait_until(deadline);
         earlier

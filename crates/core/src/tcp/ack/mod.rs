@@ -44,6 +44,10 @@ pub trait AckPolicy: Send + Sync {
     /// Called when the arriving segment makes the receive window grow.
     fn on_window_growth(&mut self) {}
 
+    /// Called when the arriving segment begins an echo of congestion until it is answered (RFC 3168), or else announces the sender's answer
+    /// (CWR).
+    fn on_echo_change(&mut self, _begins: bool) {}
+
     /// Called when the receiver has measured this round-trip time, before a segment out of order.
     fn on_round_trip(&mut self, _round_trip: Duration) {}
 

@@ -2,6 +2,8 @@
 //! slow start is not held back. Then it acknowledges every second segment, or when a timer ends that follows the distance of
 //! segments (ATO).
 //!
+//! A mark whose echo begins causes two quick ACKs, and the sender's answer (CWR) one.
+//!
 //! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). A stack that follows Linux has
 //! such a window ([`super::super::receiver`]). For others the policy assumes that it grows from the third round trip of an
 //! initial window of ten on. Growth ends at the greatest window, or when slow start has lost a segment.
@@ -39,6 +41,8 @@ crate::parameters! {
 
 /// ACKs with the same cumulative acknowledgement that are never compressed (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
+/// Quick ACKs after the mark that begins an echo.
+const MARK_QUICK_ACKS: u32 = 2;
 /// Greatest number of segments that wait for a compressed ACK (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
 
@@ -180,6 +184,12 @@ impl AckPolicy for QuickAck {
         self.quick |= 1; // tcp_grow_window
     }
 
+    fn on_echo_change(&mut self, begins: bool) {
+        let most = if begins { MARK_QUICK_ACKS } else { 1 }; // __tcp_ecn_check_ce, tcp_ecn_accept_cwr
+        self.quick = self.quick.max(quick_acks(self.window, most));
+        self.ato = self.ato.map(|_| self.parameters.min_timer);
+    }
+
     fn on_round_trip(&mut self, round_trip: Duration) {
         self.compression = self.parameters.compression.min(round_trip / 20 + COMPRESSION_SLACK);
     }
@@ -253,6 +263,20 @@ mod tests {
         assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
         assert_eq!(take(&mut policy, in_order(17)), When::Now);
         assert_eq!(take(&mut policy, in_order(18)), When::By(ms(58)));
+    }
+
+    /// A mark at 17 ms begins an echo: its segment and the next one are answered at once. So is the segment at 20 ms, which announces the
+    /// sender's answer.
+    #[test]
+    fn a_mark_and_its_answer_are_acknowledged_at_once() {
+        let mut policy = delaying(0);
+        assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
+        policy.on_echo_change(true);
+        assert_eq!([17, 18].map(|at| take(&mut policy, in_order(at))), [When::Now; 2]);
+        assert_eq!(take(&mut policy, in_order(19)), When::By(ms(59)));
+        policy.on_echo_change(false);
+        assert_eq!(take(&mut policy, in_order(20)), When::Now);
+        assert_eq!(take(&mut policy, in_order(21)), When::By(ms(61)));
     }
 
     /// After the first sixteen segments, every second segment is answered at once. From the 31st on, every segment is, until one

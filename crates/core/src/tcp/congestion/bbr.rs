@@ -454,7 +454,7 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         }
     }
 
-    fn on_loss_in_reduction(&mut self) {
+    fn on_loss_in_reduction(&mut self, _reached: u32) {
         self.begin_recovery_as_linux();
     }
 

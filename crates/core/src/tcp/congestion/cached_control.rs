@@ -73,6 +73,11 @@ impl CachedControl {
         self.algorithm.on_connection(connection);
     }
 
+    /// See [`CongestionControl::on_echo`].
+    pub fn on_echo(&mut self, ack: &AckEvent) {
+        self.algorithm.on_echo(ack);
+    }
+
     /// See [`CongestionControl::on_congestion`].
     pub fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
         self.algorithm.on_congestion(event, rtt);
@@ -92,8 +97,8 @@ impl CachedControl {
     }
 
     /// See [`CongestionControl::on_loss_in_reduction`].
-    pub fn on_loss_in_reduction(&mut self) {
-        self.algorithm.on_loss_in_reduction();
+    pub fn on_loss_in_reduction(&mut self, reached: u32) {
+        self.algorithm.on_loss_in_reduction(reached);
         self.output = self.algorithm.output();
     }
 

@@ -52,9 +52,24 @@ pub struct MarkedShare {
     alpha: f64,
     acknowledged: u32,
     marked: u32,
+    /// The present ACK was counted before a reduction.
+    counted: bool,
 }
 
 impl MarkedShare {
+    /// Counts an ACK, which may end a round trip. RFC 8257 section 3.3 does so before it reduces the window by the estimate.
+    fn count(&mut self, ack: &AckEvent) {
+        self.acknowledged += ack.delivered;
+        if ack.ecn_echo {
+            self.marked += ack.delivered;
+        }
+        if ack.round_start && self.acknowledged > 0 {
+            let share = f64::from(self.marked) / f64::from(self.acknowledged);
+            self.alpha = estimate(self.alpha, self.gain, share);
+            (self.acknowledged, self.marked) = (0, 0);
+        }
+    }
+
     /// The estimate.
     pub fn alpha(&self) -> f64 {
         self.alpha
@@ -65,19 +80,24 @@ impl IncreaseDecrease for MarkedShare {
     type Parameters = Parameters;
 
     fn new(parameters: Parameters) -> MarkedShare {
-        MarkedShare { gain: parameters.gain, alpha: parameters.initial_alpha, acknowledged: 0, marked: 0 }
+        MarkedShare {
+            gain: parameters.gain,
+            alpha: parameters.initial_alpha,
+            acknowledged: 0,
+            marked: 0,
+            counted: false,
+        }
     }
 
     fn observe(&mut self, _cwnd: f64, ack: &AckEvent, _rtt: &RttEstimate) {
-        self.acknowledged += ack.delivered;
-        if ack.ecn_echo {
-            self.marked += ack.delivered;
+        if !std::mem::take(&mut self.counted) {
+            self.count(ack);
         }
-        if ack.round_start && self.acknowledged > 0 {
-            let share = f64::from(self.marked) / f64::from(self.acknowledged);
-            self.alpha = estimate(self.alpha, self.gain, share);
-            (self.acknowledged, self.marked) = (0, 0);
-        }
+    }
+
+    fn on_echo(&mut self, ack: &AckEvent) {
+        self.count(ack);
+        self.counted = true;
     }
 
     fn increase(&mut self, _cwnd: f64, _ack: &AckEvent) -> f64 {

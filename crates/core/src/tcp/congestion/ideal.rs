@@ -23,6 +23,8 @@ pub struct Ideal<C> {
     pub rtt: RttEstimate,
     /// The clock.
     pub now: Time,
+    /// Segments that every ACK leaves selectively acknowledged, as if an earlier one was late.
+    pub sacked: u32,
     round_end: Time,
 }
 
@@ -31,7 +33,7 @@ impl<C: CongestionControl> Ideal<C> {
     pub fn new(control: C) -> Ideal<C> {
         let mut rtt = rtt_estimate();
         rtt.sample(RTT);
-        Ideal { control, rtt, now: Time::ZERO, round_end: Time::ZERO }
+        Ideal { control, rtt, now: Time::ZERO, sacked: 0, round_end: Time::ZERO }
     }
 
     /// Acknowledges one segment, which counts as `growth`.
@@ -56,7 +58,7 @@ impl<C: CongestionControl> Ideal<C> {
             duplicate: false,
             newly_lost: 0,
             prior_in_flight: in_flight,
-            in_flight: in_flight - 1,
+            in_flight: in_flight - 1 - self.sacked,
             outstanding: in_flight - 1,
             rtt: Some(rtt),
             rate: None,

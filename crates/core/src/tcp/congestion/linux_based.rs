@@ -7,6 +7,17 @@ use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
 
+/// The state of the sender before an ACK (`icsk_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// All arrives in order.
+    Open,
+    /// Segments arrived out of order, and none is known to be lost.
+    Disorder,
+    /// An episode is in progress, or ends with this ACK.
+    Episode,
+}
+
 /// The difference between Linux's controls. Windows are in whole segments.
 pub trait Rules: Send + Sync {
     /// Parameters of the algorithm.
@@ -24,9 +35,11 @@ pub trait Rules: Send + Sync {
         of_stack
     }
 
-    /// Measures an ACK before it grows the window. Recovery's ACKs come here too. `open` is false within an episode, and for the ACK
-    /// that ends one.
-    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {}
+    /// Measures an ACK before it grows the window. Recovery's ACKs come here too.
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _state: State, _rtt: &RttEstimate) {}
+
+    /// See [`CongestionControl::on_echo`].
+    fn on_echo(&mut self, _ack: &AckEvent) {}
 
     /// Grows the window for `acked` segments, at least one. Congestion avoidance counts the segments that slow start leaves over.
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
@@ -53,8 +66,15 @@ pub trait Rules: Send + Sync {
     /// before.
     fn on_timeout(&mut self, _window: &mut Window, _new: bool) {}
 
-    /// Called when the episode is over and all segments sent before it are acknowledged. `timeout` is set if a timeout had begun it.
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {}
+    /// Called when an episode is over, or segments arrive in order again (`TCP_CA_Open`).
+    fn on_open(&mut self) {}
+
+    /// Called when segments arrive out of order, outside of episodes (`TCP_CA_Disorder`).
+    fn on_disorder(&mut self) {}
+
+    /// Called when an episode that no timeout had begun is over and all segments sent before it are acknowledged
+    /// (`CA_EVENT_COMPLETE_CWR`).
+    fn on_recovered(&mut self, _window: &mut Window) {}
 
     /// Called before an idle time of more than a timeout reduces the window (`CA_EVENT_CWND_RESTART`).
     fn on_window_restart(&mut self, _window: &Window) {}
@@ -65,10 +85,10 @@ pub trait Rules: Send + Sync {
     /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _window: &mut Window, _rtt: &RttEstimate) {}
 
-    /// Called for a loss within the reduction after a mark (`tcp_enter_recovery`).
-    fn on_loss_in_reduction(&mut self, _window: &mut Window) {}
+    /// Called for a loss within the reduction after a mark (`tcp_enter_recovery`), when the window has shrunk to `reached`.
+    fn on_loss_in_reduction(&mut self, _window: &mut Window, _reached: u32) {}
 
-    /// Forgets the last reduction, which was spurious.
+    /// Restores what the last reduction, which was spurious, has changed besides the window.
     fn undo(&mut self) {}
 }
 
@@ -79,12 +99,10 @@ enum Episode {
     /// A loss or a congestion mark.
     Reduction,
     Timeout,
-    /// Over with the present ACK, which has not been observed. `timeout` if a timeout had begun it.
+    /// Over with the present ACK, which has not been observed. `completed` unless a timeout had begun it, or an undo ended it early.
     Ending {
-        timeout: bool,
+        completed: bool,
     },
-    /// The reduction was undone by the present ACK, which has not been observed.
-    Undone,
 }
 
 /// A control of Linux.
@@ -94,6 +112,8 @@ pub struct LinuxBased<R> {
     window: Window,
     before_reduction: Window,
     episode: Episode,
+    /// Segments have arrived out of order, outside of episodes.
+    disorder: bool,
 }
 
 impl<R: Rules> LinuxBased<R> {
@@ -101,33 +121,52 @@ impl<R: Rules> LinuxBased<R> {
     pub fn new(parameters: R::Parameters, flow: FlowContext) -> LinuxBased<R> {
         let rules = R::new(parameters, &flow);
         let window = Window::new(rules.initial_window(flow.initial_window));
-        LinuxBased { rules, window, before_reduction: window, episode: Episode::None }
+        LinuxBased { rules, window, before_reduction: window, episode: Episode::None, disorder: false }
     }
 
     /// Ends an episode after the ACK that did was observed.
     fn end_episode(&mut self) {
-        if let Episode::Ending { timeout } = self.episode {
-            self.rules.on_recovered(&mut self.window, timeout);
-        }
-        if matches!(self.episode, Episode::Ending { .. } | Episode::Undone) {
+        if let Episode::Ending { completed } = self.episode {
+            self.rules.on_open();
+            if completed {
+                self.rules.on_recovered(&mut self.window);
+            }
             self.episode = Episode::None;
+        }
+    }
+
+    /// Follows the order of arrivals outside of episodes (`tcp_try_keep_open`).
+    fn follow_order(&mut self, ack: &AckEvent) {
+        let disorder = self.episode == Episode::None && ack.outstanding > ack.in_flight;
+        if std::mem::replace(&mut self.disorder, disorder) != disorder {
+            if disorder { self.rules.on_disorder() } else { self.rules.on_open() }
         }
     }
 }
 
 impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
-        let open = self.episode == Episode::None && !ack.in_recovery;
-        self.rules.observe(&mut self.window, ack, open, rtt);
+        let state = match self.episode {
+            Episode::None if self.disorder => State::Disorder,
+            Episode::None if !ack.in_recovery => State::Open,
+            _ => State::Episode,
+        };
+        self.rules.observe(&mut self.window, ack, state, rtt);
         self.end_episode();
+        self.follow_order(ack);
         let acked = if R::JUDGES_LIMIT { ack.may_grow } else { ack.growth };
         if acked > 0 {
             self.rules.grow(&mut self.window, acked, ack, rtt);
         }
     }
 
+    fn on_echo(&mut self, ack: &AckEvent) {
+        self.rules.on_echo(ack);
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
         self.end_episode();
+        self.disorder = false;
         let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
         let is_new = event.kind != CongestionKind::Timeout { repeated: true };
         let mut ssthresh = self.window.ssthresh;
@@ -146,21 +185,20 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn undo(&mut self) {
         self.window.cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
         self.window.ssthresh = self.window.ssthresh.max(self.before_reduction.ssthresh);
-        self.episode = Episode::Undone;
+        self.episode = Episode::Ending { completed: false };
         self.rules.undo();
     }
 
     fn on_recovered(&mut self) {
-        self.episode = Episode::Ending { timeout: self.episode == Episode::Timeout };
+        self.episode = Episode::Ending { completed: self.episode != Episode::Timeout };
     }
 
     fn on_reopened(&mut self) {
-        self.episode = Episode::Undone;
-        self.rules.undo();
+        self.episode = Episode::Ending { completed: false };
     }
 
-    fn on_loss_in_reduction(&mut self) {
-        self.rules.on_loss_in_reduction(&mut self.window);
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        self.rules.on_loss_in_reduction(&mut self.window, reached);
     }
 
     fn on_established(&mut self, rtt: &RttEstimate) {

@@ -7,7 +7,7 @@
 //! - The reduction is from the window, not from the flight. An undo restores the window of the last loss.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::kernel_clock::KernelClock;
@@ -90,8 +90,8 @@ impl Rules for BinarySearch {
         BinarySearch { clock, last_max: 0, ratio: INITIAL_RATIO, per_increase: 0, found_for: (0, 0) }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, open: bool, _rtt: &RttEstimate) {
-        if open {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, state: State, _rtt: &RttEstimate) {
+        if state == State::Open {
             self.ratio = ratio_after(self.ratio, ack.cumulative);
         }
     }
@@ -117,6 +117,7 @@ impl Rules for BinarySearch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bottleneck::{flow, rtt_estimate};
     use super::*;
 
     /// Towards and beyond a window of 1000: a quarter of the way, within 16 segments, and a fifth of a segment close to it. Half as many
@@ -132,6 +133,18 @@ mod tests {
     #[test]
     fn a_window_that_shrinks_is_searched_for_below_the_loss() {
         assert_eq!([maximum_after_loss(900, 1000), maximum_after_loss(1100, 1000)], [809, 1100]);
+    }
+
+    /// A late segment makes ACKs pass many segments at once. Linux counts none of these (`bictcp_acked`).
+    #[test]
+    fn the_ratio_counts_acks_of_segments_in_order() {
+        let mut rules = BinarySearch::new(Parameters::default(), &flow(1));
+        let ack = AckEvent { cumulative: 10, ..AckEvent::PREDICTED };
+        let ratio_after = [State::Disorder, State::Episode, State::Open].map(|state| {
+            rules.observe(&mut Window::new(10), &ack, state, &rtt_estimate());
+            rules.ratio
+        });
+        assert_eq!(ratio_after, [32, 32, 40]);
     }
 
     /// The shift rounds down, so that single segments lead from 2 to 31/16, and pairs leave 2.

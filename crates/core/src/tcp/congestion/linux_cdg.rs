@@ -9,7 +9,7 @@
 //! - RTTs of delayed ACKs do not count for the greatest RTT.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::rng::Sequence;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -242,7 +242,7 @@ impl Rules for ByGradient {
         ByGradient::fresh(parameters, Sequence::new(flow.random), flow.initial_window, 0)
     }
 
-    fn observe(&mut self, window: &mut Window, ack: &AckEvent, open: bool, rtt: &RttEstimate) {
+    fn observe(&mut self, window: &mut Window, ack: &AckEvent, state: State, rtt: &RttEstimate) {
         if !std::mem::replace(&mut self.began, true) {
             // The first round trip includes the handshake's RTT, which is the least so far.
             rtt.minimum().and_then(micros).into_iter().for_each(|least| self.now.sample(least));
@@ -251,7 +251,7 @@ impl Rules for ByGradient {
         self.outstanding = ack.outstanding;
         self.passed += ack.cumulative;
         self.measure(ack);
-        if !ack.advanced || !open && !self.timed_out {
+        if !ack.advanced || state == State::Episode && !self.timed_out {
             return;
         }
         if self.parameters.hystart && window.in_slow_start() {
@@ -297,22 +297,18 @@ impl Rules for ByGradient {
         self.timed_out = true;
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, timeout: bool) {
-        if timeout {
-            self.timed_out = false;
-        } else {
-            self.queue = Queue::Unknown;
-            self.begin_round();
-        }
+    fn on_open(&mut self) {
+        self.timed_out = false;
+    }
+
+    fn on_recovered(&mut self, _window: &mut Window) {
+        self.queue = Queue::Unknown;
+        self.begin_round();
     }
 
     fn on_window_restart(&mut self, window: &Window) {
         let fresh = ByGradient::fresh(self.parameters, self.random, window.cwnd, self.outstanding);
         *self = ByGradient { began: true, ..fresh };
-    }
-
-    fn undo(&mut self) {
-        self.timed_out = false;
     }
 }
 

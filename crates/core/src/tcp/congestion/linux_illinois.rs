@@ -7,7 +7,7 @@
 //! - Growth and decrease are recomputed at the first ACK of a round trip that may grow the window.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
@@ -106,7 +106,7 @@ impl Rules for ByDelay {
         }
     }
 
-    fn observe(&mut self, window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, window: &mut Window, ack: &AckEvent, _state: State, _rtt: &RttEstimate) {
         if let Some(rtt) = ack.rtt {
             let micros = (rtt.0 / Duration::from_micros(1).0).min(GREATEST_RTT);
             let (least, greatest) = self.extremes.unwrap_or((micros, micros));

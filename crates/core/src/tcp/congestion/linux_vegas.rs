@@ -4,11 +4,11 @@
 //! - Diff is the window times the queueing delay over the *base* RTT, rounded down. It exceeds the number of segments in queues.
 //! - The bounds of Diff are 2 and 4 segments. Slow start doubles the window every round trip, and ends at a Diff above 1.
 //! - At the end of slow start, the window shrinks by the number of segments in queues, minus one.
-//! - A round trip with fewer than three samples and fast recovery are Reno's.
+//! - A round trip with fewer than three samples is Reno's. So is the time while segments arrive out of order.
 //! - The least RTT is forgotten whenever nothing was in flight, also by a timeout.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_rounds::{RoundTrip, RoundTrips};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
@@ -81,7 +81,7 @@ impl Rules for Backlog {
         Backlog { parameters, round_trips: RoundTrips::default(), measuring: true }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, _rtt: &RttEstimate) {
         self.round_trips.on_ack(ack);
     }
 
@@ -104,19 +104,18 @@ impl Rules for Backlog {
         cwnd / 2
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
+    fn on_open(&mut self) {
         self.measuring = true;
         self.round_trips.begin();
+    }
+
+    fn on_disorder(&mut self) {
+        self.measuring = false;
     }
 
     fn on_restart(&mut self) {
         self.measuring = true;
         self.round_trips.forget();
-    }
-
-    fn undo(&mut self) {
-        self.measuring = true;
-        self.round_trips.begin();
     }
 }
 
@@ -146,6 +145,21 @@ mod tests {
         path.grow_to(50.0);
         (0..2000).for_each(|_| path.ack_after(RTT * 2, 1));
         assert!(path.control.cwnd() < 50.0, "{}", path.control.cwnd());
+    }
+
+    /// The RTT has doubled, so that Vegas shrinks its window. Linux leaves it to Reno while a segment is late (`TCP_CA_Disorder`).
+    #[test]
+    fn while_segments_arrive_out_of_order_it_is_reno() {
+        let mut path = Ideal::new(LinuxVegas::new(Parameters::default(), flow(1)));
+        path.grow_to(100.0);
+        path.congestion(CongestionKind::Loss);
+        path.control.on_recovered();
+        for (sacked, grows) in [(1, true), (0, false)] {
+            path.sacked = sacked;
+            let before = path.control.cwnd();
+            (0..500).for_each(|_| path.ack_after(RTT * 2, 1));
+            assert_eq!(path.control.cwnd() > before, grows, "from {before} to {}", path.control.cwnd());
+        }
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //! JSAC 21(2), 2003). It is Reno that grows more slowly with a backlog. At a loss without one it takes a fifth of the window.
 //!
 //! Differences from the paper:
-//! - The backlog is taken at every ACK, from its own RTT, in whole halves of a segment. An ACK without an RTT counts as congestion.
+//! - The backlog is taken at every ACK, from its own RTT, in whole halves of a segment. An ACK without an RTT counts as congestion,
+//!   unless there was none since a restart.
 //! - Growth at a long queue needs a window of acknowledged segments twice. An ACK that completes one counts for nothing.
-//! - During recovery after a timeout it is Reno.
+//! - While segments arrive out of order it is Reno.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
@@ -20,6 +21,8 @@ crate::parameters! {
 
 /// Halves of a segment in the queue from which on the path counts as congested.
 const BETA: u32 = 6;
+/// An unknown RTT, microseconds.
+const UNKNOWN: u64 = 0x7fff_ffff;
 /// RTT samples before the first judgement.
 const LEAST_SAMPLES: u32 = 2;
 
@@ -40,7 +43,7 @@ pub struct ByBacklog {
     backlog: u32,
     /// Whether the next window of acknowledged segments grows a congested flow.
     grows: bool,
-    recovering: bool,
+    is_reno: bool,
 }
 
 impl ByBacklog {
@@ -53,10 +56,10 @@ impl Rules for ByBacklog {
     type Parameters = Parameters;
 
     fn new(_parameters: Parameters, _flow: &FlowContext) -> ByBacklog {
-        ByBacklog { base: None, last: None, samples: 0, backlog: 0, grows: true, recovering: false }
+        ByBacklog { base: None, last: None, samples: 0, backlog: 0, grows: true, is_reno: false }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, _rtt: &RttEstimate) {
         if let Some(rtt) = ack.rtt {
             let micros = rtt.0 / Duration::from_micros(1).0 + 1;
             self.base = Some(self.base.map_or(micros, |base| base.min(micros)));
@@ -66,7 +69,7 @@ impl Rules for ByBacklog {
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
-        if self.recovering {
+        if self.is_reno {
             window.grow_as_reno(acked);
             return;
         }
@@ -75,8 +78,7 @@ impl Rules for ByBacklog {
             window.grow_as_reno(acked);
             return;
         }
-        let measured = self.base.zip(last);
-        self.backlog = measured.map_or(2 * window.cwnd, |(base, last)| backlog(window.cwnd, base, last));
+        self.backlog = backlog(window.cwnd, self.base.unwrap_or(UNKNOWN), last.unwrap_or(UNKNOWN));
         let rest = if window.in_slow_start() { window.slow_start(acked) } else { acked };
         if rest > 0 && self.backlog < BETA {
             window.grow(window.cwnd, rest);
@@ -90,28 +92,28 @@ impl Rules for ByBacklog {
     }
 
     fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
-        self.recovering = true;
+        self.is_reno = true;
         if self.backlog < BETA { cwnd * 4 / 5 } else { cwnd / 2 }
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
-        (self.recovering, self.last) = (false, None);
+    fn on_open(&mut self) {
+        (self.is_reno, self.last) = (false, None);
+    }
+
+    fn on_disorder(&mut self) {
+        self.is_reno = true;
     }
 
     fn on_restart(&mut self) {
         self.forget();
-        self.recovering = false;
-    }
-
-    fn undo(&mut self) {
-        self.recovering = false;
+        self.is_reno = false;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::CongestionControl;
-    use super::super::bottleneck::flow;
+    use super::super::bottleneck::{flow, rtt_estimate};
     use super::super::ideal::{Ideal, RTT};
     use super::*;
     use crate::tcp::events::CongestionKind;
@@ -120,6 +122,42 @@ mod tests {
     fn the_backlog_counts_halves_of_a_segment() {
         assert_eq!(backlog(60, 50_000, 60_000), 20);
         assert_eq!(backlog(61, 50_000, 50_000), 0);
+    }
+
+    /// A restart forgets the least RTT. Without any RTT since, Linux compares two equal placeholders: no backlog, and a loss takes a fifth.
+    #[test]
+    fn an_ack_without_an_rtt_counts_as_congestion_if_the_least_rtt_is_known() {
+        for (restarts, backlog) in [(false, 200), (true, 0)] {
+            let mut rules = ByBacklog::new(Parameters::default(), &flow(1));
+            let (mut window, rtt) = (Window { ssthresh: 50, ..Window::new(100) }, rtt_estimate());
+            let ack = AckEvent { rtt: Some(RTT), ..AckEvent::PREDICTED };
+            (0..3).for_each(|_| rules.observe(&mut window, &ack, State::Open, &rtt));
+            rules.grow(&mut window, 1, &ack, &rtt);
+            if restarts {
+                rules.on_restart();
+            }
+            rules.grow(&mut window, 1, &AckEvent::PREDICTED, &rtt);
+            assert_eq!(rules.backlog, backlog);
+        }
+    }
+
+    /// The queue halves Veno's growth: from 50, a hundred segments acknowledged add one, and then two hundred each. A late segment leaves growth to Reno
+    /// (`TCP_CA_Disorder`).
+    #[test]
+    fn while_segments_arrive_out_of_order_it_is_reno() {
+        let growth = [0, 1].map(|sacked| {
+            let mut path = Ideal::new(LinuxVeno::new(Parameters::default(), flow(1)));
+            path.grow_to(100.0);
+            path.ack_after(RTT * 2, 1);
+            path.congestion(CongestionKind::Loss);
+            path.control.on_recovered();
+            path.sacked = sacked;
+            let before = path.control.cwnd();
+            (0..1000).for_each(|_| path.ack_after(RTT * 2, 1));
+            path.control.cwnd() - before
+        });
+        // The square of the window grows by two for each segment acknowledged, and with a queue by one.
+        assert_eq!(growth, [9.0, 17.0]);
     }
 
     #[test]

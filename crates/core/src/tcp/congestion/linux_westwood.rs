@@ -8,7 +8,7 @@
 //! - An ACK that passes nothing counts as one segment, which the ACK that passes the hole does not count again.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::kernel_clock::KernelClock;
@@ -93,7 +93,7 @@ impl Rules for FasterRecovery {
         }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, rtt: &RttEstimate) {
         let now = self.clock.ticks(ack.now);
         // The first sample began with the connection.
         let begun = rtt.smoothed().map_or(0, |srtt| self.clock.ticks_of(srtt).into());
@@ -127,11 +127,9 @@ impl Rules for FasterRecovery {
         }
     }
 
-    fn on_recovered(&mut self, window: &mut Window, timeout: bool) {
-        if !timeout {
-            window.ssthresh = self.eligible_window();
-            window.cwnd = window.ssthresh;
-        }
+    fn on_recovered(&mut self, window: &mut Window) {
+        window.ssthresh = self.eligible_window();
+        window.cwnd = window.ssthresh;
     }
 }
 

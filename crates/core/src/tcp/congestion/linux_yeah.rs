@@ -8,7 +8,7 @@
 //! - The window takes the queue of the last round trip at a loss, between an eighth and a half of it.
 
 use super::FlowContext;
-use super::linux_based::{LinuxBased, Rules};
+use super::linux_based::{LinuxBased, Rules, State};
 use super::linux_rounds::{RoundTrip, RoundTrips};
 use super::linux_scalable::segments_per_increase;
 use super::linux_window::Window;
@@ -83,7 +83,7 @@ impl Rules for TwoModes {
         TwoModes { round_trips: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno: 2 }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, _rtt: &RttEstimate) {
         self.round_trips.on_ack(ack);
     }
 
@@ -111,7 +111,7 @@ impl Rules for TwoModes {
         cwnd.saturating_sub(reduction)
     }
 
-    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
+    fn on_open(&mut self) {
         self.round_trips.begin();
     }
 

@@ -36,6 +36,9 @@ pub trait IncreaseDecrease: Send + Sync {
     /// Observes an ACK in any phase, for algorithms that measure. The window has not grown by it yet.
     fn observe(&mut self, _cwnd: f64, _ack: &AckEvent, _rtt: &RttEstimate) {}
 
+    /// See [`CongestionControl::on_echo`].
+    fn on_echo(&mut self, _ack: &AckEvent) {}
+
     /// Segments by which a window of `cwnd` grows in a round trip of congestion avoidance.
     fn increase(&mut self, cwnd: f64, ack: &AckEvent) -> f64;
 
@@ -94,6 +97,10 @@ impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
             let alpha = self.algorithm.increase(self.cwnd, ack);
             self.cwnd = congestion_avoidance(self.cwnd, alpha, growth);
         }
+    }
+
+    fn on_echo(&mut self, ack: &AckEvent) {
+        self.algorithm.on_echo(ack);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {

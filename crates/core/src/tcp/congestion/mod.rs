@@ -64,11 +64,14 @@ pub mod westwood;
 /// Windows are in segments. The sender calls `on_congestion` at most once per episode. During recovery it spreads the reduction
 /// to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
 ///
-/// The calls for one ACK have this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`. The event of `on_ack`
+/// The calls for one ACK have this order: `undo` or `on_recovered`, `on_echo`, `on_congestion`, then `on_ack`. The event of `on_ack`
 /// already counts the losses that the ACK revealed.
 pub trait CongestionControl: Send + Sync {
     /// Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
+
+    /// Called for an ACK with an echo of congestion before it may shrink the window. The reduction may thus depend on that ACK's marks.
+    fn on_echo(&mut self, _ack: &AckEvent) {}
 
     /// Called when the window must shrink. Afterwards `cwnd` is the window to reach.
     fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate);
@@ -80,8 +83,8 @@ pub trait CongestionControl: Send + Sync {
     fn on_recovered(&mut self) {}
 
     /// Called when a loss happens within the reduction after a congestion mark. From then on, the episode is loss recovery. Only from a
-    /// sender that follows Linux.
-    fn on_loss_in_reduction(&mut self) {}
+    /// sender that follows Linux, whose window has shrunk to `reached` by then.
+    fn on_loss_in_reduction(&mut self, _reached: u32) {}
 
     /// Recovery ended because nothing was lost, and the window stays reduced, for a mark. Only from a sender that follows Linux.
     fn on_reopened(&mut self) {}

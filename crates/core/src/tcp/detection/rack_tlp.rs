@@ -20,7 +20,8 @@ crate::parameters! {
         pub threshold: u32 = 3, in 1..=1_000_000;
         /// The longest delay of an ACK that the probe of a lone segment allows for (TLP.max_ack_delay, section 7.2).
         pub max_ack_delay: Duration = Duration::from_millis(200);
-        /// Whether RACK.rtt is that of the highest segment that an ACK delivers, as in Linux, and not of the last one sent.
+        /// Whether RACK.rtt is that of the highest segment that an ACK delivers, as in Linux, and not of the last one sent. A stack with
+        /// `follows = "linux"` has it so in any case.
         pub rtt_by_sequence: bool = false;
         /// Whether to probe for lost tails (TLP, section 7).
         pub probe: bool = true;

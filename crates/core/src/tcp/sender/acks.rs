@@ -187,6 +187,7 @@ impl Sender {
         }
         self.withhold(verdict.withheld);
         if event.ecn_echo {
+            self.congestion.on_echo(&event);
             self.on_ecn_echo(now, prior_in_flight);
         }
         event.in_flight = self.board.in_flight();

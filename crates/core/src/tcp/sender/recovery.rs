@@ -31,11 +31,12 @@ impl Sender {
 
     /// A loss in recovery.
     fn lose_again(&mut self, now: Time, prior_in_flight: u32) {
+        let reached = self.window();
         if let Phase::Fast { marked, .. } = &mut self.phase {
             let begins = std::mem::take(marked); // one reduction suffices for the marks and the loss of one window (RFC 3168)
             if begins && self.recovers_as_linux() {
                 self.begin_linux_episode(false);
-                self.congestion.on_loss_in_reduction();
+                self.congestion.on_loss_in_reduction(reached);
             }
         } else if self.recovers_as_linux() && self.lost_a_retransmission() {
             self.enter_recovery(now, prior_in_flight); // slow start after a timeout ends (`tcp_fastretrans_alert`)

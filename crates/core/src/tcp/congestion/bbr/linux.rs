@@ -202,7 +202,7 @@ mod tests {
         let (marked, lost) = (ack(&bench, 0, 40, true), ack(&bench, 5, 40, true));
         bench.control.on_ack(&marked, &rtt_estimate());
         assert!((bench.control.cwnd() - before).abs() <= 2.0);
-        bench.control.on_loss_in_reduction();
+        bench.control.on_loss_in_reduction(50);
         bench.control.on_ack(&lost, &rtt_estimate());
         assert_eq!(bench.control.cwnd(), 41.0);
     }

@@ -95,6 +95,8 @@ pub struct ProgramControl {
     completes: bool,
     /// It failed, and keeps its window.
     has_failed: bool,
+    /// The program has seen the present ACK before a reduction.
+    shown: bool,
 }
 
 impl ProgramControl {
@@ -142,6 +144,7 @@ impl ProgramControl {
             paces: false,
             completes: false,
             has_failed: false,
+            shown: false,
             loaded: Arc::clone(&loaded),
         };
         let address = socket.socket;
@@ -285,21 +288,9 @@ impl ProgramControl {
             | bit(ack.ecn_echo, ECN_ECHO);
         self.call(self.operations.cong_control, &[acknowledged, flag, sample]);
     }
-}
 
-impl CongestionControl for ProgramControl {
-    fn on_connection(&mut self, connection: &Connection<'_>) {
-        self.kernel.now = connection.now;
-        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
-        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
-        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
-        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
-        if self.wants_rate_samples() {
-            self.set(self.slots.app_limited, connection.app_limited);
-        }
-    }
-
-    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+    /// Counts what an ACK delivers, and shows the ACK to the program (`tcp_in_ack_event`).
+    fn show_ack(&mut self, ack: &AckEvent) {
         let delivered = self.get(self.slots.delivered) + u64::from(ack.delivered);
         self.set(self.slots.delivered, delivered);
         if ack.delivered > 0 {
@@ -324,6 +315,30 @@ impl CongestionControl for ProgramControl {
             | if is_predicted { 0 } else { EVENT_SLOW_PATH }
             | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
         self.call(self.operations.in_ack_event, &[flags]);
+    }
+}
+
+impl CongestionControl for ProgramControl {
+    fn on_connection(&mut self, connection: &Connection<'_>) {
+        self.kernel.now = connection.now;
+        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
+        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
+        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
+        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
+        if self.wants_rate_samples() {
+            self.set(self.slots.app_limited, connection.app_limited);
+        }
+    }
+
+    fn on_echo(&mut self, ack: &AckEvent) {
+        self.show_ack(ack);
+        self.shown = true;
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        if !std::mem::take(&mut self.shown) {
+            self.show_ack(ack);
+        }
         let rtt_us = ack.rtt.map_or(-1i64 as u64, |rtt| rtt.0 / 1_000_000);
         if self.operations.pkts_acked.is_some() {
             self.loaded.socket.set_ack_sample(&mut self.memory, [ack.cumulative.into(), rtt_us]);
@@ -383,7 +398,7 @@ impl CongestionControl for ProgramControl {
         }
     }
 
-    fn on_loss_in_reduction(&mut self) {
+    fn on_loss_in_reduction(&mut self, _reached: u32) {
         self.enter(State::Recovery);
     }
 

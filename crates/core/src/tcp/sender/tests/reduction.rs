@@ -78,7 +78,8 @@ fn vegas_goes_on_after_a_reduction_that_begins_no_recovery() {
     }
 }
 
-/// DCTCP's estimate begins at one: a mark halves the window of ten. A loss in the reduction halves it again (`dctcp_react_to_loss`).
+/// DCTCP's estimate begins at one. The marked ACK ends the round trip before the flow, so that it falls to 960/1024 before the mark takes 4 of 10
+/// segments (`dctcp_update_alpha`). The reduction has come to 9 when segment 1 is lost, and the loss halves that (`dctcp_react_to_loss`).
 #[test]
 fn rfc8257_section_3_5_dctcp_answers_a_loss_during_the_reduction_too() {
     let mut pair = Pair::new(json!({"congestion": {"name": "linux-dctcp"}, "ecn": true, "follows": "linux"}));
@@ -86,9 +87,22 @@ fn rfc8257_section_3_5_dctcp_answers_a_loss_during_the_reduction_too() {
     let ack = pair.arrive(0, false, true);
     pair.sender.on_ack(pair.now, &ack);
     pair.send();
-    assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Reduction));
-    pair.deliver([2, 3, 4, 5]); // 1 is lost
-    assert_eq!((pair.cwnd(), pair.sender.episode()), (2.0, Episode::Recovery));
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (6.0, Episode::Reduction));
+    pair.deliver([2, 3]); // 1 is lost
+    assert_eq!((pair.sender.window(), pair.sender.episode()), (9, Episode::Reduction));
+    pair.deliver([4]);
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (4.0, Episode::Recovery));
+}
+
+/// The estimate is zero at first. The marked ACK is the first of the flow, so that it ends a round trip in which all was marked. The estimate becomes 1/16,
+/// and the window of ten shrinks by 1/32 of it.
+#[test]
+fn rfc8257_section_3_3_the_estimate_counts_a_mark_before_the_reduction() {
+    let congestion = json!({"name": "dctcp", "initial_alpha": 0.0});
+    let mut pair = Pair::new(json!({"congestion": congestion, "ecn": true}));
+    let ack = pair.at(100).arrive(0, false, true);
+    pair.sender.on_ack(pair.now, &ack);
+    assert_eq!(pair.cwnd(), 10.0 * (1.0 - 1.0 / 32.0));
 }
 
 /// Seven of ten segments are lost. An ACK arrives that delivers nothing. RFC 6937 section 3.1 still allows one segment for it
