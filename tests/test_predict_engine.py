@@ -302,6 +302,29 @@ def test_packets_in_turn_fill_paths_whose_delays_are_too_near_for_duplicate_acks
     assert predicted["limited_by"][0] == "sprayed, counting"
 
 
+@pytest.mark.parametrize(("select", "within"), [("round-robin", 1.2), ("random", 2.5)])
+def test_a_sprayed_flow_loses_to_one_that_fills_the_queue_of_one_of_its_paths(select: str, within: float) -> None:
+    """Packets over the other path overtake those that wait in this queue."""
+    text = SPRAYED.replace("DELAY", "5ms").replace('"round-robin"', f'"{select}"')
+    text += """
+    [routing.one]
+    metric = "hop-count"
+    [[traffic]]
+    from = "a"
+    to = "b"
+    stack = "newreno"
+    routing = "one"
+    """
+    packet, predicted = (
+        execute(Scenario.from_toml(text), engine=engine, show_progress=False).flows for engine in ("packet", "predict")
+    )
+    sprayed, hashed = packet["goodput_bps"]
+    assert sprayed < 0.2 * hashed
+    assert sprayed / within < predicted["goodput_bps"][0] < sprayed * within
+    assert predicted["low_bps"][0] < sprayed < predicted["high_bps"][0]
+    assert predicted["goodput_bps"][1] == pytest.approx(hashed, rel=0.1)
+
+
 def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -62,6 +62,8 @@ pub struct LinkModel {
     pub answers: bool,
     /// Whether BBR flows cross it.
     pub has_bbr: bool,
+    /// Whether flows fill it that reordering does not limit. Then it has a standing queue, whatever the sprayed flows send.
+    pub is_filled: bool,
     /// Whether BBR flows are the only ones that react. BBR ignores events, so events are then no price.
     pub only_bbr: bool,
     /// Price: congestion events per second.
@@ -115,6 +117,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 is_used: users.is_used,
                 answers: users.wait || users.react,
                 has_bbr: users.has_bbr,
+                is_filled: users.fill_it,
                 only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
                 drops: 1.0,
@@ -139,6 +142,8 @@ struct Users {
     react: bool,
     /// Whether some flows that react are not BBR.
     others: bool,
+    /// See [`LinkModel::is_filled`].
+    fill_it: bool,
     /// Bits of the largest data packet.
     largest_bits: f64,
     flows: u32,
@@ -165,6 +170,7 @@ impl Users {
             self.wait |= waits;
             self.react |= !waits;
             self.others |= !flow.is_bbr();
+            self.fill_it |= flow.counted().is_none();
         }
     }
 
