@@ -325,6 +325,42 @@ def test_a_sprayed_flow_loses_to_one_that_fills_the_queue_of_one_of_its_paths(se
     assert predicted["goodput_bps"][1] == pytest.approx(hashed, rel=0.1)
 
 
+DRAWN = (
+    SPRAYED.replace("DELAY", "5ms")
+    .replace("round-robin", "random")
+    .replace('capacity = "5Mbps"', 'capacity = "30Mbps"')
+)
+
+
+def test_losses_at_random_and_packets_taken_for_lost_reduce_the_window_together() -> None:
+    lossy = DRAWN
+    for relay in "mn":
+        lossy += f"""
+        [[impairments]]
+        link = ["{relay}", "b"]
+        loss = 1e-3
+        one_way = true
+        """
+    tolerant = lossy.replace('stack = "newreno"', 'stack = "mprc"')
+    both, drawn, lost = (
+        execute(Scenario.from_toml(text), engine="predict", show_progress=False).flows["goodput_bps"][0]
+        for text in (lossy, DRAWN, tolerant)
+    )
+    assert both < 0.92 * min(drawn, lost)
+    packet = execute(Scenario.from_toml(lossy), engine="packet", show_progress=False).flows
+    assert both == pytest.approx(packet["goodput_bps"][0], rel=0.12)
+
+
+def test_paced_packets_wait_less_in_the_queues_of_drawn_paths() -> None:
+    paced = "[stacks.paced]\npreset = 'newreno'\npacing = true\n"
+    scenario = Scenario.from_toml(DRAWN.replace('stack = "newreno"', 'stack = "paced"') + paced)
+    packet, predicted = (
+        execute(scenario, engine=engine, show_progress=False).flows["goodput_bps"][0]
+        for engine in ("packet", "predict")
+    )
+    assert predicted == pytest.approx(packet, rel=0.08)
+
+
 def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -6,7 +6,8 @@ use crate::predict::overtaking;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Mean wait in the queues of paths that packets draw, relative to packets that arrive one by one at random times. TCP sends bursts.
+/// Mean wait in the queues of paths that packets draw, relative to packets that arrive one by one at random times. TCP sends bursts,
+/// unless it paces single packets.
 const BURSTY: f64 = 2.0;
 /// Ratio of the packet rate within a burst to the mean rate, because ACKs release packets in bursts.
 const CLUMPED: f64 = 1.3;
@@ -45,12 +46,9 @@ impl SprayLimits {
         let numbers = paths
             .iter()
             .flat_map(|path| [path.share, path.delay_s, path.load, path.wait_s, path.longest_s, path.held_s]);
-        let key = numbers.chain([flow.idle_rtt_s]).map(f64::to_bits).collect();
-        let paced = flow.paced;
-        *self
-            .known
-            .entry((Arc::as_ptr(control), key))
-            .or_insert_with(|| balanced(&paths, control, threshold as usize, (flow.idle_rtt_s, paced)))
+        let key = numbers.chain([flow.idle_rtt_s]).chain(flow.loss.numbers()).map(f64::to_bits).collect();
+        let limit = || balanced(flow, &paths, control, threshold as usize);
+        *self.known.entry((Arc::as_ptr(control), key)).or_insert_with(limit)
     }
 }
 
@@ -79,11 +77,12 @@ impl Drawn {
             let link = &links[*link as usize];
             (link.senders * flow.wire_bits / link.rate_bps, f64::from(*share), link)
         });
+        let bursty = if flow.paced && flow.burst <= 1.0 { 1.0 } else { BURSTY };
         let idle = Drawn { share: route.share, delay_s: route.delay_s, load: 0.0, wait_s: 0.0, longest_s: 0.0, held_s };
         loads.max_by(|one, other| one.0.total_cmp(&other.0)).map_or(idle, |(load, share, link)| Drawn {
             load,
             // Pollaczek and Khinchine, for constant service. A draw spreads regular arrivals: of the variance of random ones it makes this part.
-            wait_s: BURSTY * (1.0 - share) * link.packet_s / 2.0,
+            wait_s: bursty * (1.0 - share) * link.packet_s / 2.0,
             longest_s: TOGETHER * link.buffer_s,
             ..idle
         })
@@ -110,17 +109,19 @@ fn drawn(flow: &FlowModel, links: &[LinkModel]) -> Vec<Drawn> {
     paths.chunks(size).map(middle).collect()
 }
 
-/// The rate, packets a second, at which the window balances the reductions by duplicate ACKs of packets that are not lost. Packets are in disorder because
-/// paths have different delays, and because queues of the paths have different lengths.
-fn balanced(paths: &[Drawn], control: &Control, threshold: usize, (idle_rtt_s, paced): (f64, bool)) -> f64 {
+/// The rate, packets a second, at which the window balances the reductions by losses at random and by duplicate ACKs of packets that are not lost. Packets
+/// are in disorder because paths have different delays, and because queues of the paths have different lengths.
+fn balanced(flow: &FlowModel, paths: &[Drawn], control: &Control, threshold: usize) -> f64 {
+    let idle_rtt_s = flow.idle_rtt_s;
     // The cumulative ACK waits for the packets of the longest queue.
     let longest_held_s = paths.iter().map(|path| path.held_s).fold(0.0, f64::max);
     let packets_at = |rate: f64| {
         let queues_s: f64 = paths.iter().map(|path| path.share * path.wait_at(rate)).sum();
         let rtt_s = idle_rtt_s + queues_s + longest_held_s;
-        let in_burst = if paced { rate } else { CLUMPED * rate };
+        let in_burst = if flow.paced { rate } else { CLUMPED * rate };
         let taken_for_lost = probability(paths, rate, in_burst, threshold);
-        let events = -libm::expm1(-taken_for_lost * rate * rtt_s);
+        let window = rate * rtt_s;
+        let events = 1.0 - libm::exp(-taken_for_lost * window) * (1.0 - flow.loss.hits(window));
         let balance = control.response.balance((0.0, events), rtt_s, idle_rtt_s, 0.0);
         balance.map_or(f64::INFINITY, |balance| balance.window / rtt_s)
     };
