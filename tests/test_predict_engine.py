@@ -361,6 +361,28 @@ def test_paced_packets_wait_less_in_the_queues_of_drawn_paths() -> None:
     assert predicted == pytest.approx(packet, rel=0.08)
 
 
+def test_vegas_over_two_packets_of_queue_carries_no_more_than_the_link() -> None:
+    text = """
+    [topology]
+    nodes = [{ name = "a" }, { name = "l" }, { name = "r" }, { name = "b" }]
+    links = [
+        { source = "a", target = "l", capacity = "1Gbps", delay = "0.1ms" },
+        { source = "l", target = "r", capacity = "20Mbps", delay = "10ms" },
+        { source = "r", target = "b", capacity = "1Gbps", delay = "0.1ms" },
+    ]
+    queue = { limit = "2 packets" }
+    [[traffic]]
+    from = "a"
+    to = "b"
+    stack = "vegas"
+    flows = 4
+    [run]
+    duration = "30s"
+    """
+    predicted = execute(Scenario.from_toml(text), engine="predict", show_progress=False).flows
+    assert predicted["goodput_bps"].sum() < 20e6
+
+
 def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
