@@ -302,6 +302,87 @@ def test_packets_in_turn_fill_paths_whose_delays_are_too_near_for_duplicate_acks
     assert predicted["limited_by"][0] == "sprayed, counting"
 
 
+@pytest.mark.parametrize(("select", "within"), [("round-robin", 1.2), ("random", 2.5)])
+def test_a_sprayed_flow_loses_to_one_that_fills_the_queue_of_one_of_its_paths(select: str, within: float) -> None:
+    """Packets over the other path overtake those that wait in this queue."""
+    text = SPRAYED.replace("DELAY", "5ms").replace('"round-robin"', f'"{select}"')
+    text += """
+    [routing.one]
+    metric = "hop-count"
+    [[traffic]]
+    from = "a"
+    to = "b"
+    stack = "newreno"
+    routing = "one"
+    """
+    packet, predicted = (
+        execute(Scenario.from_toml(text), engine=engine, show_progress=False).flows for engine in ("packet", "predict")
+    )
+    sprayed, hashed = packet["goodput_bps"]
+    assert sprayed < 0.2 * hashed
+    assert sprayed / within < predicted["goodput_bps"][0] < sprayed * within
+    assert predicted["low_bps"][0] < sprayed < predicted["high_bps"][0]
+    assert predicted["goodput_bps"][1] == pytest.approx(hashed, rel=0.1)
+
+
+DRAWN = (
+    SPRAYED.replace("DELAY", "5ms")
+    .replace("round-robin", "random")
+    .replace('capacity = "5Mbps"', 'capacity = "30Mbps"')
+)
+
+
+def test_losses_at_random_and_packets_taken_for_lost_reduce_the_window_together() -> None:
+    lossy = DRAWN
+    for relay in "mn":
+        lossy += f"""
+        [[impairments]]
+        link = ["{relay}", "b"]
+        loss = 1e-3
+        one_way = true
+        """
+    tolerant = lossy.replace('stack = "newreno"', 'stack = "mprc"')
+    both, drawn, lost = (
+        execute(Scenario.from_toml(text), engine="predict", show_progress=False).flows["goodput_bps"][0]
+        for text in (lossy, DRAWN, tolerant)
+    )
+    assert both < 0.92 * min(drawn, lost)
+    packet = execute(Scenario.from_toml(lossy), engine="packet", show_progress=False).flows
+    assert both == pytest.approx(packet["goodput_bps"][0], rel=0.12)
+
+
+def test_paced_packets_wait_less_in_the_queues_of_drawn_paths() -> None:
+    paced = "[stacks.paced]\npreset = 'newreno'\npacing = true\n"
+    scenario = Scenario.from_toml(DRAWN.replace('stack = "newreno"', 'stack = "paced"') + paced)
+    packet, predicted = (
+        execute(scenario, engine=engine, show_progress=False).flows["goodput_bps"][0]
+        for engine in ("packet", "predict")
+    )
+    assert predicted == pytest.approx(packet, rel=0.08)
+
+
+def test_vegas_over_two_packets_of_queue_carries_no_more_than_the_link() -> None:
+    text = """
+    [topology]
+    nodes = [{ name = "a" }, { name = "l" }, { name = "r" }, { name = "b" }]
+    links = [
+        { source = "a", target = "l", capacity = "1Gbps", delay = "0.1ms" },
+        { source = "l", target = "r", capacity = "20Mbps", delay = "10ms" },
+        { source = "r", target = "b", capacity = "1Gbps", delay = "0.1ms" },
+    ]
+    queue = { limit = "2 packets" }
+    [[traffic]]
+    from = "a"
+    to = "b"
+    stack = "vegas"
+    flows = 4
+    [run]
+    duration = "30s"
+    """
+    predicted = execute(Scenario.from_toml(text), engine="predict", show_progress=False).flows
+    assert predicted["goodput_bps"].sum() < 20e6
+
+
 def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,5 +1,8 @@
 //! Probability that a sender takes a packet for lost because later packets overtake it on shorter paths.
 
+/// Logarithm of a probability that counts as 0. No control answers events so rare.
+const NEVER: f64 = -40.0;
+
 /// Probability that `threshold` duplicate ACKs arrive for a packet that is not lost. Each packet takes a random path. The sender sends `rate` packets a
 /// second at random times. A path is a pair: its share of the packets and its delay in seconds.
 ///
@@ -20,6 +23,11 @@ fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, lead
     leads.extend(paths.iter().map(|(share, other_s)| (delay_s - other_s, *share)).filter(|(lead_s, _)| *lead_s > 0.0));
     leads.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let mut later: f64 = leads.iter().map(|(_, share)| share).sum();
+    let longest_s = leads.last().map_or(0.0, |(lead_s, _)| *lead_s);
+    // The computation takes the square of `threshold`. High thresholds seldom need it.
+    if log_bound(later, rate * longest_s, threshold as f64) < NEVER {
+        return 0.0;
+    }
     // At index n: the probability that there were n arrivals until now, and that all of them caused a duplicate ACK.
     let mut so_many = vec![0.0; threshold];
     so_many[0] = 1.0;
@@ -37,6 +45,13 @@ fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, lead
         later -= share;
     }
     found
+}
+
+/// Upper bound of the logarithm of the probability: all `threshold` arrivals come over shorter paths, which have the share `later`. They all come within a
+/// time in which `mean` arrivals are expected (Chernoff's bound of a Poisson distribution).
+fn log_bound(later: f64, mean: f64, threshold: f64) -> f64 {
+    let enough = if threshold > mean { threshold - mean + threshold * libm::log(mean / threshold) } else { 0.0 };
+    threshold * libm::log(later) + enough
 }
 
 /// The Poisson probabilities of 0, 1, ... events with the mean `mean`.
@@ -64,6 +79,19 @@ mod tests {
         for (short, printed) in [(1, 0.012), (2, 0.063), (3, 0.11)] {
             let found = probability(&mix(short, 1.0), 2500.0, 3);
             assert!((found / printed - 1.0).abs() < 0.06, "{short} short paths: {found}");
+        }
+    }
+
+    #[test]
+    fn a_threshold_that_no_packet_reaches_needs_no_computation() {
+        // Without the bound, a million duplicate ACKs would take hours.
+        assert!(probability(&mix(2, 1.0), 2500.0, 1_000_000) < 1e-15);
+        assert!(probability(&[(0.999, 0.0), (1e-3, 1.0)], 2500.0, 1_000_000) < 1e-15);
+        // The bound leaves what counts: here all later arrivals take the shorter path.
+        for threshold in [10, 40] {
+            let expected = 0.1 * 0.9_f64.powi(threshold);
+            let found = probability(&[(0.9, 0.0), (0.1, 1.0)], 2500.0, threshold as usize);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
         }
     }
 

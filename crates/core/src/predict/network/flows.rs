@@ -4,7 +4,6 @@ use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
 use super::provided;
-use super::spraying::most_overtaking;
 use super::watch::Watch;
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
@@ -89,7 +88,7 @@ pub struct Control {
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
     pub min_rto_s: f64,
-    /// Number of duplicate ACKs that signal a loss, if the detector counts them. Infinite where reordering can never cause that number.
+    /// Number of duplicate ACKs that signal a loss, if the detector counts them.
     pub threshold: Option<f64>,
 }
 
@@ -141,6 +140,11 @@ impl FlowModel {
     /// nothing swings.
     pub fn fills(&self, share: f32) -> f64 {
         if self.data.count == 1 || self.data.in_turn || share > ALL { 1.0 } else { TOGETHER * f64::from(share) }
+    }
+
+    /// Number of duplicate ACKs that signal a loss, if its packets take several paths and its detector counts them.
+    pub fn counted(&self) -> Option<f64> {
+        self.long_run().filter(|_| self.data.count > 1)?.threshold
     }
 
     /// Whether its congestion control is BBR.
@@ -252,12 +256,8 @@ fn model(
     if data.count > 1 && bytes.is_some() {
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
-    // If packets take the paths in turn, only a few of them can overtake another.
-    let slowest = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
-    let in_order = |threshold| data.in_turn && most_overtaking(&data.routes, wire_bits / slowest) < threshold;
     let control = control.map(|control: Control| Control {
-        threshold: threshold(&spec.stacks[control.stack].detection_in_use(), data.count as u32)
-            .map(|threshold| if in_order(threshold) { f64::INFINITY } else { threshold }),
+        threshold: threshold(&spec.stacks[control.stack].detection_in_use(), data.count as u32),
         ..control
     });
     let burst = match transport {

@@ -62,6 +62,8 @@ pub struct LinkModel {
     pub answers: bool,
     /// Whether BBR flows cross it.
     pub has_bbr: bool,
+    /// Whether flows fill it that reordering does not limit. Then it has a standing queue, whatever the sprayed flows send.
+    pub is_filled: bool,
     /// Whether BBR flows are the only ones that react. BBR ignores events, so events are then no price.
     pub only_bbr: bool,
     /// Price: congestion events per second.
@@ -83,7 +85,7 @@ pub struct LinkModel {
 /// Builds the models of all links of a run.
 ///
 /// # Errors
-/// Names a link whose queue discipline the model cannot predict.
+/// Names a link whose queue the model cannot predict.
 pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<LinkModel>, PredictError> {
     let mut users = vec![Users::default(); spec.links.len()];
     for flow in flows {
@@ -95,14 +97,20 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
         .map(|(index, (link, users))| {
             let rate_bps = link.rate.as_bps();
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
-            let packets = users.room(match link.queue.limit {
+            let most = match link.queue.limit {
                 QueueLimit::Packets(packets) => f64::from(packets),
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64 / largest_bits,
-            });
+            };
+            let packets = users.room(most);
             let limit = if matches!(link.queue.limit, QueueLimit::Packets(_)) { packets } else { f64::INFINITY };
             let can_queue = feeds.greatest_bps(index, spec) > rate_bps;
-            let unknown =
-                || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
+            let name = || spec.link_name(index as u32);
+            // Every burst of two packets loses one: the windows of such flows have no sawtooth.
+            if most < 2.0 && can_queue && users.senders > 0.0 {
+                let what = "its limit of one packet is the packet in transmission";
+                return Err(PredictError::Refused(format!("the queue of link {}: {what}", name())));
+            }
+            let unknown = || PredictError::Refused(format!("the queue discipline of link {}", name()));
             Ok(LinkModel {
                 rate_bps,
                 limit,
@@ -115,6 +123,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 is_used: users.is_used,
                 answers: users.wait || users.react,
                 has_bbr: users.has_bbr,
+                is_filled: users.fill_it,
                 only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
                 drops: 1.0,
@@ -139,6 +148,8 @@ struct Users {
     react: bool,
     /// Whether some flows that react are not BBR.
     others: bool,
+    /// See [`LinkModel::is_filled`].
+    fill_it: bool,
     /// Bits of the largest data packet.
     largest_bits: f64,
     flows: u32,
@@ -165,6 +176,7 @@ impl Users {
             self.wait |= waits;
             self.react |= !waits;
             self.others |= !flow.is_bbr();
+            self.fill_it |= flow.counted().is_none();
         }
     }
 

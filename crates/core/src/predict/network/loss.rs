@@ -31,6 +31,15 @@ impl PathLoss {
         -libm::expm1(kept - self.independent * window)
     }
 
+    /// All its numbers. Equal numbers mean equal losses.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        let own = [self.ratio, self.independent, f64::from(u8::from(self.is_periodic))];
+        own.into_iter().chain(self.bursts.iter().flat_map(|bursts| {
+            let Bursts { packets, ends, begins, loss: [good, bad] } = *bursts;
+            [packets, ends, begins, good, bad]
+        }))
+    }
+
     /// Mean length of a burst minus one, in packets of the link, lost or not. All may belong to one flow, because flows send in bursts.
     pub fn burst(&self) -> f64 {
         self.bursts.iter().map(|bursts| bursts.packets - 1.0).fold(0.0, f64::max)

@@ -130,17 +130,13 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
     let spec = run.spec();
     let feeds = Feeds::of(spec, &flows);
     let links = links::models(spec, &flows, &feeds)?;
-    let mut limits = SprayLimits::default();
-    for flow in &mut flows {
-        watch.check()?;
-        flow.spray_limit = limits.of(flow, &links);
-    }
+    limit_sprayed(&mut flows, &links, watch)?;
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
     watch.reach(1.0, &(0.0..MODELLED));
     // Completion times take the other half.
     let solved = if flows.iter().any(|flow| flow.bytes.is_some()) { f64::midpoint(MODELLED, 1.0) } else { 1.0 };
-    let (solution, unique) = solve(&flows, (links, &feeds), threads, (watch, MODELLED..solved))?;
+    let (solution, unique) = solve_sprayed(&mut flows, (links, &feeds), threads, (watch, MODELLED..solved))?;
     provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
@@ -174,6 +170,47 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
         converged: solution.converged,
         unique,
     })
+}
+
+/// Sets the limits of sprayed flows on links in this state. Returns whether one of them has changed.
+fn limit_sprayed(flows: &mut [FlowModel], links: &[LinkModel], watch: &Watch) -> Result<bool, PredictError> {
+    let mut limits = SprayLimits::default();
+    let mut changed = false;
+    for flow in flows {
+        watch.check()?;
+        let limit = limits.of(flow, links);
+        changed |= limit != flow.spray_limit && (limit / flow.spray_limit).ln().abs() >= solver::SAME;
+        flow.spray_limit = limit;
+    }
+    Ok(changed)
+}
+
+/// A run in which some flows fill paths of sprayed flows is solved at most so many times, each with the queues of the last solution.
+const ROUNDS: u32 = 4;
+
+/// Solves a run, again if its queues change the limits of sprayed flows.
+fn solve_sprayed(
+    flows: &mut [FlowModel],
+    (links, feeds): (Vec<LinkModel>, &Feeds),
+    threads: usize,
+    (watch, part): (&Watch, Range<f64>),
+) -> Result<(Solution, bool), PredictError> {
+    let depends = |flow: &FlowModel| {
+        flow.counted().is_some() && flow.data.shares.iter().any(|(link, _)| links[*link as usize].is_filled)
+    };
+    let rounds = if flows.iter().any(depends) { ROUNDS } else { 1 };
+    let at = |round: u32| part.start + f64::from(round) / f64::from(rounds) * (part.end - part.start);
+    let mut round = 0;
+    loop {
+        let (mut solution, unique) = solve(flows, (links.clone(), feeds), threads, (watch, at(round)..at(round + 1)))?;
+        round += 1;
+        let changed = rounds > 1 && limit_sprayed(flows, &solution.links, watch)?;
+        if round == rounds || !changed {
+            watch.reach(1.0, &part);
+            solution.converged &= !changed;
+            return Ok((solution, unique));
+        }
+    }
 }
 
 /// A run with more flows than this is solved once if its prices are of one kind.

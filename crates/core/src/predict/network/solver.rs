@@ -29,7 +29,7 @@ const DAMPING: f64 = 0.6;
 const PARTICIPATION: u32 = 2;
 /// After this number of iterations, prices and queues follow the load more and more slowly.
 const PATIENCE: f64 = 500.0;
-/// Links with a load below this share of their capacity have no price. Most links are such links. They are checked only once per [`CHECK`]
+/// Links with a load below this share of their capacity have no price, once it has fallen. Most links are such links. They are checked only once per [`CHECK`]
 /// iterations.
 const IDLE: f64 = 0.5;
 /// See [`IDLE`].
@@ -130,7 +130,9 @@ pub fn solve(
             let totals = batch::take_totals(&mut batches, index);
             link.follow(&totals, DAMPING * heat);
             if link.can_queue && link.is_used {
-                priced[index] = !checks_all || iteration == 0 || link.excess() > IDLE;
+                // A price that is too high for a moment must fall, not begin anew.
+                let is_open = link.excess() > IDLE || link.full() > 0.5;
+                priced[index] = !checks_all || iteration == 0 || is_open;
                 if priced[index] {
                     pulled += u32::from(link.imbalance(&before, heat) > IMBALANCE);
                     link.charge(steps[index].follow(link.excess().max(1e-6).ln(), heat));

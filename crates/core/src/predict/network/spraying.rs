@@ -6,7 +6,8 @@ use crate::predict::overtaking;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Mean wait in the queues of paths that packets draw, relative to packets that arrive one by one at random times. TCP sends bursts.
+/// Mean wait in the queues of paths that packets draw, relative to packets that arrive one by one at random times. TCP sends bursts,
+/// unless it paces single packets.
 const BURSTY: f64 = 2.0;
 /// Ratio of the packet rate within a burst to the mean rate, because ACKs release packets in bursts.
 const CLUMPED: f64 = 1.3;
@@ -37,20 +38,17 @@ pub struct SprayLimits {
 impl SprayLimits {
     /// The limit of a flow, packets a second; infinite if it has none.
     pub fn of(&mut self, flow: &FlowModel, links: &[LinkModel]) -> f64 {
-        let Some(control) = flow.control.as_ref().filter(|_| flow.bytes.is_none() && flow.data.count > 1) else {
-            return f64::INFINITY;
-        };
-        let Some(threshold) = control.threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
+        let (Some(control), Some(threshold)) = (&flow.control, flow.counted()) else { return f64::INFINITY };
         if flow.data.in_turn {
             return in_turn(flow, threshold, links);
         }
         let paths = drawn(flow, links);
-        let numbers = paths.iter().flat_map(|path| [path.share, path.delay_s, path.load, path.wait_s, path.longest_s]);
-        let key = numbers.chain([flow.idle_rtt_s]).map(f64::to_bits).collect();
-        *self
-            .known
-            .entry((Arc::as_ptr(control), key))
-            .or_insert_with(|| balanced(&paths, control, threshold as usize, (flow.idle_rtt_s, flow.paced)))
+        let numbers = paths
+            .iter()
+            .flat_map(|path| [path.share, path.delay_s, path.load, path.wait_s, path.longest_s, path.held_s]);
+        let key = numbers.chain([flow.idle_rtt_s]).chain(flow.loss.numbers()).map(f64::to_bits).collect();
+        let limit = || balanced(flow, &paths, control, threshold as usize);
+        *self.known.entry((Arc::as_ptr(control), key)).or_insert_with(limit)
     }
 }
 
@@ -66,21 +64,25 @@ struct Drawn {
     wait_s: f64,
     /// Greatest mean wait there, seconds.
     longest_s: f64,
+    /// Mean wait in the queues that other flows fill, seconds.
+    held_s: f64,
 }
 
 impl Drawn {
     /// Of a route. Links that all packets cross put none of them in disorder.
     fn of(route: &Route, flow: &FlowModel, links: &[LinkModel]) -> Drawn {
-        let partly = flow.data.shares.iter().filter(|(link, share)| *share < ALL && route.links.contains(link));
-        let loads = partly.map(|(link, share)| {
+        let partly = || flow.data.shares.iter().filter(|(link, share)| *share < ALL && route.links.contains(link));
+        let held_s = held_s(partly().map(|(link, _)| &links[*link as usize]));
+        let loads = partly().map(|(link, share)| {
             let link = &links[*link as usize];
             (link.senders * flow.wire_bits / link.rate_bps, f64::from(*share), link)
         });
-        let idle = Drawn { share: route.share, delay_s: route.delay_s, load: 0.0, wait_s: 0.0, longest_s: 0.0 };
+        let bursty = if flow.paced && flow.burst <= 1.0 { 1.0 } else { BURSTY };
+        let idle = Drawn { share: route.share, delay_s: route.delay_s, load: 0.0, wait_s: 0.0, longest_s: 0.0, held_s };
         loads.max_by(|one, other| one.0.total_cmp(&other.0)).map_or(idle, |(load, share, link)| Drawn {
             load,
             // Pollaczek and Khinchine, for constant service. A draw spreads regular arrivals: of the variance of random ones it makes this part.
-            wait_s: BURSTY * (1.0 - share) * link.packet_s / 2.0,
+            wait_s: bursty * (1.0 - share) * link.packet_s / 2.0,
             longest_s: TOGETHER * link.buffer_s,
             ..idle
         })
@@ -93,6 +95,11 @@ impl Drawn {
     }
 }
 
+/// The sum of the standing queues on these links, seconds.
+fn held_s<'a>(links: impl Iterator<Item = &'a LinkModel>) -> f64 {
+    links.filter(|link| link.is_filled).map(|link| link.queue_s).sum()
+}
+
 /// The paths of a flow; at most [`DISTINCT`].
 fn drawn(flow: &FlowModel, links: &[LinkModel]) -> Vec<Drawn> {
     let mut paths: Vec<Drawn> = flow.data.routes.iter().map(|route| Drawn::of(route, flow, links)).collect();
@@ -102,15 +109,19 @@ fn drawn(flow: &FlowModel, links: &[LinkModel]) -> Vec<Drawn> {
     paths.chunks(size).map(middle).collect()
 }
 
-/// The rate, packets a second, at which the window balances the reductions by duplicate ACKs of packets that are not lost. Packets are in disorder because
-/// paths have different delays, and because queues of the paths have different lengths.
-fn balanced(paths: &[Drawn], control: &Control, threshold: usize, (idle_rtt_s, paced): (f64, bool)) -> f64 {
+/// The rate, packets a second, at which the window balances the reductions by losses at random and by duplicate ACKs of packets that are not lost. Packets
+/// are in disorder because paths have different delays, and because queues of the paths have different lengths.
+fn balanced(flow: &FlowModel, paths: &[Drawn], control: &Control, threshold: usize) -> f64 {
+    let idle_rtt_s = flow.idle_rtt_s;
+    // The cumulative ACK waits for the packets of the longest queue.
+    let longest_held_s = paths.iter().map(|path| path.held_s).fold(0.0, f64::max);
     let packets_at = |rate: f64| {
         let queues_s: f64 = paths.iter().map(|path| path.share * path.wait_at(rate)).sum();
-        let rtt_s = idle_rtt_s + queues_s;
-        let in_burst = if paced { rate } else { CLUMPED * rate };
+        let rtt_s = idle_rtt_s + queues_s + longest_held_s;
+        let in_burst = if flow.paced { rate } else { CLUMPED * rate };
         let taken_for_lost = probability(paths, rate, in_burst, threshold);
-        let events = -libm::expm1(-taken_for_lost * rate * rtt_s);
+        let window = rate * rtt_s;
+        let events = 1.0 - libm::exp(-taken_for_lost * window) * (1.0 - flow.loss.hits(window));
         let balance = control.response.balance((0.0, events), rtt_s, idle_rtt_s, 0.0);
         balance.map_or(f64::INFINITY, |balance| balance.window / rtt_s)
     };
@@ -135,7 +146,7 @@ fn probability(paths: &[Drawn], rate: f64, in_burst: f64, threshold: usize) -> f
         let mut factor = point;
         for (delay, path) in delays.iter_mut().zip(paths) {
             let uniform = (factor as f64 + 0.5) / POINTS as f64;
-            delay.1 = path.delay_s - path.wait_at(rate) * libm::log(uniform);
+            delay.1 = path.delay_s - (path.held_s + path.wait_at(rate)) * libm::log(uniform);
             factor = factor * GENERATOR % POINTS;
         }
         sum += overtaking::probability(&delays, in_burst, threshold);
@@ -143,26 +154,32 @@ fn probability(paths: &[Drawn], rate: f64, in_burst: f64, threshold: usize) -> f
     sum / POINTS as f64
 }
 
-/// The limit of a flow whose packets take the paths in turn, packets a second. Queues of the paths then have the same length.
+/// The limit of a flow whose packets take the paths in turn, packets a second; infinite if they cannot overtake another in the number `threshold`. Queues of
+/// the paths have the same length, unless other flows fill them.
 fn in_turn(flow: &FlowModel, threshold: f64, links: &[LinkModel]) -> f64 {
     let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
-    let paths = flow.data.count as f64;
-    let delays = || flow.data.routes.iter().map(|route| route.delay_s);
-    let spread_s = delays().fold(0.0, f64::max) - delays().fold(f64::INFINITY, f64::min);
-    let apart_s = spread_s + DISORDER * flow.wire_bits / slowest;
+    let packet_s = flow.wire_bits / slowest;
+    let of_route = |route: &Route| route.delay_s + held_s(route.links.iter().map(|link| &links[*link as usize]));
+    let delays: Vec<f64> = flow.data.routes.iter().map(of_route).collect();
+    if most_overtaking(&delays, packet_s) < threshold {
+        return f64::INFINITY;
+    }
+    let paths = delays.len() as f64;
+    let spread_s = delays.iter().copied().fold(0.0, f64::max) - delays.iter().copied().fold(f64::INFINITY, f64::min);
+    let apart_s = spread_s + DISORDER * packet_s;
     let usual = TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s;
     // A window of W balances about one reduction per W^2 packets. The rarer reductions must be, the fewer packets may overtake: by the power 1/8 of
     // W.
     usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt()
 }
 
-/// The greatest number of packets that can overtake another one, where packets take these paths in turn. Every path delivers a packet in each `packet_s`
-/// seconds at most. A burst of two packets leaves at once.
-pub fn most_overtaking(routes: &[Route], packet_s: f64) -> f64 {
-    let paths = routes.len();
+/// The greatest number of packets that can overtake another one, where packets take paths of these delays, in seconds, in turn. Every path delivers a packet
+/// in each `packet_s` seconds at most. A burst of two packets leaves at once.
+fn most_overtaking(delays: &[f64], packet_s: f64) -> f64 {
+    let paths = delays.len();
     let overtake = |late: usize| {
         let later = (1..paths).map(|after| {
-            let lead_s = routes[late].delay_s - routes[(late + after) % paths].delay_s;
+            let lead_s = delays[late] - delays[(late + after) % paths];
             (lead_s / packet_s - (after - 1) as f64 / paths as f64).ceil().max(0.0)
         });
         later.sum::<f64>()
@@ -173,10 +190,6 @@ pub fn most_overtaking(routes: &[Route], packet_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn route(delay_s: f64) -> Route {
-        Route { links: Vec::new(), share: 0.5, delay_s }
-    }
 
     #[test]
     fn packets_in_turn_overtake_by_whole_packets() {
@@ -189,8 +202,7 @@ mod tests {
             (vec![0.0, 2.5, 0.0], 6.0),
             (vec![0.0, 0.2, 0.1, 0.05], 1.0),
         ] {
-            let routes: Vec<Route> = delays.iter().map(|delay_s| route(*delay_s)).collect();
-            assert!((most_overtaking(&routes, 1.0) - expected).abs() < 1e-12, "{delays:?}");
+            assert!((most_overtaking(&delays, 1.0) - expected).abs() < 1e-12, "{delays:?}");
         }
     }
 
@@ -198,7 +210,7 @@ mod tests {
     fn queues_of_two_equal_paths_overtake_as_the_closed_form_says() {
         // The difference of two exponential waits is exponential again. Of arrivals at random times, the last three all come in this time with the
         // probability (r m / (1 + r m))^3, and all over the shorter path with 1/8. Every other packet is on the longer path.
-        let path = Drawn { share: 0.5, delay_s: 0.01, load: 0.5, wait_s: 1.0, longest_s: f64::INFINITY };
+        let path = Drawn { share: 0.5, delay_s: 0.01, load: 0.5, wait_s: 1.0, longest_s: f64::INFINITY, held_s: 0.0 };
         for in_burst in [2.0, 5.0, 20.0] {
             let mean_s = path.wait_at(1.0);
             let product: f64 = in_burst * mean_s;

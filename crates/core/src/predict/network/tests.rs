@@ -458,7 +458,7 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         predict(&spec).expect_err("a refusal").to_string()
     };
     type Change<'a> = &'a dyn Fn(&mut Value);
-    let cases: [(Change, &str); 8] = [
+    let cases: [(Change, &str); 9] = [
         (
             &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
             "the queue of link a -> b: not all flows answer its marks",
@@ -469,6 +469,10 @@ fn what_the_model_does_not_know_is_refused_by_name() {
                 spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.001});
             },
             "flow 0: bbr3 over a path that loses packets at random",
+        ),
+        (
+            &|spec| spec["links"][0]["queue"]["limit"] = json!({"packets": 1}),
+            "the queue of link a -> b: its limit of one packet is the packet in transmission",
         ),
         (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "linux-cdg"}), "its congestion control has no law"),
         (
