@@ -39,7 +39,9 @@ def test_a_map_shows_the_variant_of_its_name(run: Path) -> None:
     assert "spray round robin" in drawn.title
 
 
-@pytest.mark.parametrize(("name", "width"), [("goodput", 88.0), ("map-0.2", 88.0), ("time-cwnd", 170.0)])
+@pytest.mark.parametrize(
+    ("name", "width"), [("goodput", 88.0), ("map-0.2", 88.0), ("time-cwnd", 170.0), ("pareto-goodput-queueing", 170.0)]
+)
 def test_a_figure_is_as_wide_as_asked_for(run: Path, tmp_path: Path, name: str, width: float) -> None:
     """Within 6 %: Vega measures texts before it knows how wide the axis of panels is. The PDF's page is in points, the SVG in CSS's pixels."""
     drawn = figure_files.figures([run])[name]
@@ -52,6 +54,14 @@ def test_a_figure_is_as_wide_as_asked_for(run: Path, tmp_path: Path, name: str, 
     svg = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8"))
     for inches in (float(box[1]) / 72, pixels / 300, float(svg.attrib["width"]) / 96):
         assert inches * MM_PER_INCH == pytest.approx(width, rel=0.06)
+
+
+def test_an_axis_has_its_unit_where_the_heading_has_none(run: Path, tmp_path: Path) -> None:
+    """A figure of goodput against its cost has two units, so both stand at the axes."""
+    drawn = figure_files.figures([run])["pareto-goodput-retransmitted"]
+    figure_files.write(drawn, tmp_path / "x.svg", 170.0)
+    texts = list(ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).itertext())
+    assert {"Goodput, Mbit/s", "Retransmitted, %"} <= set(texts)
 
 
 def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(
