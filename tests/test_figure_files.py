@@ -3,6 +3,7 @@
 import re
 import struct
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import altair
@@ -62,6 +63,25 @@ def test_an_axis_has_its_unit_where_the_heading_has_none(run: Path, tmp_path: Pa
     figure_files.write(drawn, tmp_path / "x.svg", 170.0)
     texts = list(ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).itertext())
     assert {"Goodput, Mbit/s", "Retransmitted, %"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("routings", "along", "least"),
+    [
+        (["drop-tail limit=1000 packets", "codel limit=1000 packets"], 0, 18 * 5),
+        ([f"queue {number} · route" for number in range(20)], 1, 2 * 11),
+    ],
+)
+def test_names_of_bars_do_not_overlap(routings: list[str], along: int, least: float, tmp_path: Path) -> None:
+    """Upright bars have room for a parameter of 18 letters, lying ones for both lines of a name."""
+    run = write_run_directory(tmp_path / "run", stacks=["cubic"], routings=routings, seeds=1)
+    figure_files.write(figure_files.figures([run])["goodput"], tmp_path / "x.svg", 170.0)
+    texts = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).iter("{http://www.w3.org/2000/svg}text")
+    names = [text for text in texts if len(text) == 2]
+    assert len(names) == len(routings)
+    places = sorted(float(re.findall(r"[\d.]+", text.attrib["transform"])[along]) for text in names)
+    assert min(after - before for before, after in pairwise(places)) >= least
+    assert max(len(line) for text in names for line in text.itertext()) <= 18
 
 
 def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(
