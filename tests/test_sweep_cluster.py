@@ -148,6 +148,32 @@ def test_a_server_that_is_none_of_dask_is_refused(
     assert f"cluster {address}: no scheduler answers ({reason}" in capsys.readouterr().err
 
 
+@pytest.mark.slow("starts a scheduler")
+def test_progress_says_that_a_cluster_has_no_worker(
+    tmp_path: Path,
+    scheduler: tuple[str, "subprocess.Popen[bytes]"],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("anabranch.progress.QUIET_S", 0)
+    monkeypatch.setattr("anabranch.progress.LINE_INTERVAL_S", 0)
+    found = sweep(tmp_path)
+    collect = Cluster.collect
+    looks = 0
+
+    def ending(self: Cluster, timeout_s: float) -> list[object]:
+        nonlocal looks
+        looks += 1
+        if looks > 5:
+            scheduler[1].kill()
+        return collect(self, timeout_s)  # type: ignore[return-value]
+
+    monkeypatch.setattr(Cluster, "collect", ending)
+    with pytest.raises(SweepError, match="the scheduler has gone"):
+        found.execute(tmp_path / "out", cluster=scheduler[0], show_progress=True)
+    assert f"0 of {found.planned} runs, waiting for a worker, 0%" in capsys.readouterr().err
+
+
 @pytest.mark.slow("starts a scheduler and a worker")
 def test_a_worker_is_no_scheduler(tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"]) -> None:
     found = sweep(tmp_path)

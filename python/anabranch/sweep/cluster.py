@@ -71,6 +71,10 @@ class Cluster:
                 raise self._gone() from None
         return max(1, AHEAD * self._threads)
 
+    def lacking(self) -> str:
+        """The first worker, as long as there is none."""
+        return "" if self._threads else ", waiting for a worker"
+
     def submit(self, chunk: Chunk) -> None:
         """Have the scheduler give it to a worker."""
         future = self._client.submit(execute, chunk, pure=False)
