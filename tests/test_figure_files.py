@@ -27,7 +27,10 @@ def test_the_list_has_every_figure_of_the_report_and_each_variant_of_the_map(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(["figure", str(run)]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines]
+    widest = max(map(len, listed))
+    assert all(line[widest] == " " != line[widest + 1] for line in lines), "the titles are below each other"
     ids = set(re.findall(r'data-chart="([\w.-]+)"', page.render([run])))
     assert {name.split(".")[0] for name in listed} == ids
     maps = [name for name in listed if name.startswith("map-0")]
