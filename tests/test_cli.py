@@ -255,6 +255,22 @@ def test_topologies(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("<svg")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["topology", "plot", "dumbbell", "--output"],
+        ["routes", "tcpbp10", "--picture"],
+        ["robust", "nsfnet", "--hose", "1Mbps", "--capacity", "1Gbps", "--sweep", "--picture"],
+    ],
+)
+def test_a_drawing_is_never_written_into_a_file_of_another_format(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status([*command, f"{tmp_path}/map.pdf"]) == 2
+    assert f"{command[-1]} {tmp_path}/map.pdf: must end in .svg" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_schema_and_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Anabranch scenario"

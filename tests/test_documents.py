@@ -90,3 +90,11 @@ def test_the_page_on_results_names_exactly_the_columns_of_a_run() -> None:
     for name in (*SCHEMAS, "summary", "completion_times"):
         found: pl.DataFrame = getattr(result, name)
         assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
+
+
+def test_classes_of_predicted_flows_have_colours_of_their_own() -> None:
+    picture = (DOCS / "images" / "predict.svg").read_text(encoding="utf-8")
+    found = set(re.findall(r'limited by: ([^"]+)"[^>]* fill="(#\w+)"', picture))
+    classes, colours = {kind for kind, _ in found}, {colour for _, colour in found}
+    assert len(classes) > 10
+    assert len(classes) == len(colours) == len(found)

@@ -3,6 +3,7 @@
 import re
 import struct
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import altair
@@ -26,7 +27,10 @@ def test_the_list_has_every_figure_of_the_report_and_each_variant_of_the_map(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(["figure", str(run)]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines]
+    widest = max(map(len, listed))
+    assert all(line[widest] == " " != line[widest + 1] for line in lines), "the titles are below each other"
     ids = set(re.findall(r'data-chart="([\w.-]+)"', page.render([run])))
     assert {name.split(".")[0] for name in listed} == ids
     maps = [name for name in listed if name.startswith("map-0")]
@@ -39,7 +43,9 @@ def test_a_map_shows_the_variant_of_its_name(run: Path) -> None:
     assert "spray round robin" in drawn.title
 
 
-@pytest.mark.parametrize(("name", "width"), [("goodput", 88.0), ("map-0.2", 88.0), ("time-cwnd", 170.0)])
+@pytest.mark.parametrize(
+    ("name", "width"), [("goodput", 88.0), ("map-0.2", 88.0), ("time-cwnd", 170.0), ("pareto-goodput-queueing", 170.0)]
+)
 def test_a_figure_is_as_wide_as_asked_for(run: Path, tmp_path: Path, name: str, width: float) -> None:
     """Within 6 %: Vega measures texts before it knows how wide the axis of panels is. The PDF's page is in points, the SVG in CSS's pixels."""
     drawn = figure_files.figures([run])[name]
@@ -52,6 +58,33 @@ def test_a_figure_is_as_wide_as_asked_for(run: Path, tmp_path: Path, name: str, 
     svg = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8"))
     for inches in (float(box[1]) / 72, pixels / 300, float(svg.attrib["width"]) / 96):
         assert inches * MM_PER_INCH == pytest.approx(width, rel=0.06)
+
+
+def test_an_axis_has_its_unit_where_the_heading_has_none(run: Path, tmp_path: Path) -> None:
+    """A figure of goodput against its cost has two units, so both stand at the axes."""
+    drawn = figure_files.figures([run])["pareto-goodput-retransmitted"]
+    figure_files.write(drawn, tmp_path / "x.svg", 170.0)
+    texts = list(ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).itertext())
+    assert {"Goodput, Mbit/s", "Retransmitted, %"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("routings", "along", "least"),
+    [
+        (["drop-tail limit=1000 packets", "codel limit=1000 packets"], 0, 18 * 5),
+        ([f"queue {number} · route" for number in range(20)], 1, 2 * 11),
+    ],
+)
+def test_names_of_bars_do_not_overlap(routings: list[str], along: int, least: float, tmp_path: Path) -> None:
+    """Upright bars have room for a parameter of 18 letters, lying ones for both lines of a name."""
+    run = write_run_directory(tmp_path / "run", stacks=["cubic"], routings=routings, seeds=1)
+    figure_files.write(figure_files.figures([run])["goodput"], tmp_path / "x.svg", 170.0)
+    texts = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).iter("{http://www.w3.org/2000/svg}text")
+    names = [text for text in texts if len(text) == 2]
+    assert len(names) == len(routings)
+    places = sorted(float(re.findall(r"[\d.]+", text.attrib["transform"])[along]) for text in names)
+    assert min(after - before for before, after in pairwise(places)) >= least
+    assert max(len(line) for text in names for line in text.itertext()) <= 18
 
 
 def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(

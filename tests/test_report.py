@@ -401,6 +401,9 @@ class TestPage:
         sizes = pl.when(pl.col("flow") % 2 == 0).then(5_000).otherwise(500_000).cast(pl.UInt64)
         pl.read_parquet(path).with_columns(size_bytes=sizes).write_parquet(path)
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        # The heading has the unit, as the axis of panels has no title.
+        (heading,) = [one.title for one in figures.figures([directory]) if one.name == "completion-by-size"]
+        assert re.fullmatch("Completion time, m?s, by size", heading)
         flows = pl.read_parquet(path).filter(pl.col("start_s") >= 5)
         rows = page.specification("slowdown-by-size")["data"]["values"]
         assert len(rows) == 4

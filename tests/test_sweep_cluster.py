@@ -2,10 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from anabranch.cli import status
 from anabranch.sweep import Sweep, SweepError, execution, store
 from anabranch.sweep.cluster import Cluster
 
-pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'")
+Client = pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'").Client
 
 
 @pytest.fixture
@@ -114,6 +117,76 @@ def test_a_cluster_that_is_not_there_is_named(
     monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
     assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), "--cluster", "tcp://127.0.0.1:9"]) == 1
     assert "cluster tcp://127.0.0.1:9: no scheduler answers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (b"", "no connection or no answer of dask within 1 s"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "what answers is no server of dask"),
+    ],
+)
+def test_a_server_that_is_none_of_dask_is_refused(
+    says: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as the scheduler's dashboard: it takes the connection, and says nothing or something else."""
+    monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        taken = []
+
+        def answer() -> None:
+            with suppress(OSError):  # the server has closed
+                while True:
+                    taken.append(server.accept()[0])
+                    taken[-1].sendall(says)
+
+        threading.Thread(target=answer, daemon=True).start()
+        assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), "--cluster", address]) == 1
+    for connection in taken:
+        connection.close()
+    assert f"cluster {address}: no scheduler answers ({reason}" in capsys.readouterr().err
+
+
+@pytest.mark.slow("starts a scheduler")
+def test_progress_says_that_a_cluster_has_no_worker(
+    tmp_path: Path,
+    scheduler: tuple[str, "subprocess.Popen[bytes]"],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("anabranch.progress.QUIET_S", 0)
+    monkeypatch.setattr("anabranch.progress.LINE_INTERVAL_S", 0)
+    found = sweep(tmp_path)
+    collect = Cluster.collect
+    looks = 0
+
+    def ending(self: Cluster, timeout_s: float) -> list[object]:
+        nonlocal looks
+        looks += 1
+        if looks > 5:
+            scheduler[1].kill()
+        return collect(self, timeout_s)  # type: ignore[return-value]
+
+    monkeypatch.setattr(Cluster, "collect", ending)
+    with pytest.raises(SweepError, match="the scheduler has gone"):
+        found.execute(tmp_path / "out", cluster=scheduler[0], show_progress=True)
+    assert f"0 of {found.planned} runs, waiting for a worker, 0%" in capsys.readouterr().err
+
+
+@pytest.mark.slow("starts a scheduler and a worker")
+def test_a_worker_is_no_scheduler(tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"]) -> None:
+    found = sweep(tmp_path)
+    one = worker(scheduler[0], tmp_path)
+    try:
+        with Client(scheduler[0], set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=30)
+            (address,) = client.nthreads()
+        with pytest.raises(SweepError, match=rf"{address}: no scheduler answers \(a Worker of dask does\)"):
+            found.execute(tmp_path / "out", cluster=address)
+    finally:
+        one.kill()
+        one.wait()
 
 
 def test_an_engine_in_real_time_needs_a_machine_for_itself(tmp_path: Path) -> None:

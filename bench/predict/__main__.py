@@ -328,6 +328,13 @@ def _row(name: str, rows: pl.DataFrame) -> str:
     return f"| {name} | {rows.height} | {' | '.join(figures)} | {100 * covered:.0f} % |"
 
 
+_COLOURS = [
+    *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b", "#eeca3b", "#b279a2", "#ff9da6", "#9d755d", "#bab0ac"),
+    *("#222222", "#1f3fd6", "#8bd100"),
+]
+"""Vega's own ten, and three more: there are more classes."""
+
+
 def _picture(judged: Sequence[Judged]) -> dict[str, object]:
     """Predicted goodput over the truth, both in logarithms, by class."""
     flows = _flows(judged).filter(pl.col("truth") > 1e4, pl.col("predicted") > 1e4)
@@ -353,7 +360,12 @@ def _picture(judged: Sequence[Judged]) -> dict[str, object]:
                 "encoding": {
                     "x": x,
                     "y": y,
-                    "color": {"field": "limited_by", "type": "nominal", "title": "limited by"},
+                    "color": {
+                        "field": "limited_by",
+                        "type": "nominal",
+                        "title": "limited by",
+                        "scale": {"range": _COLOURS},
+                    },
                 },
             },
         ],

@@ -45,8 +45,9 @@ def figure(
     if name is not None and name not in found:
         raise FigureError(f"--figure {name}: is no figure of these runs; possible: {', '.join(found)}")
     if output is None:
+        widest = max(map(len, found), default=0)
         for each in found.values() if name is None else [found[name]]:
-            print(f"{each.name:24} {each.title or 'Map'}")
+            print(f"{each.name:{widest}} {each.title or 'Map'}")
         return DONE
     chosen = found[name or next(iter(found))]
     with Computing(f"figure {chosen.name}"):

@@ -59,6 +59,16 @@ def at_least(least: int, **options: int | None) -> None:
             raise UsageError(f"--{name} {value}: must be at least {least}")
 
 
+def require_svg(option: str, output: Path) -> None:
+    """Check the name of a drawing: a file of SVG that has another suffix opens nowhere.
+
+    Raises:
+        UsageError: names the option, its value, and what would be right.
+    """
+    if output.suffix.lower() != ".svg":
+        raise UsageError(f"{option} {output}: must end in .svg, the format of the drawing")
+
+
 def rate_bps(option: str, text: str) -> int:
     """The bit/s of an option such as ``10Mbps``.
 

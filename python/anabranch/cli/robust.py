@@ -21,6 +21,7 @@ from anabranch.cli.options import (
     TopologyName,
     at_least,
     rate_bps,
+    require_svg,
     seconds,
 )
 from anabranch.cli.output import json_text, load_text, say
@@ -136,6 +137,7 @@ def robust(
     at_least(0, draws=candidates.draws)
     _require_used(candidates, solving, failing, output)
     if output.picture is not None:
+        require_svg("--picture", output.picture)
         require("--picture", "figures")
     for file in (output.out, output.picture):
         if file is not None:

@@ -19,6 +19,7 @@ from anabranch.cli.options import (
     Share,
     TopologyName,
     at_least,
+    require_svg,
 )
 from anabranch.cli.output import count, json_text, say
 from anabranch.text_table import print_table
@@ -141,6 +142,8 @@ def routes(
     from anabranch.topologies.warned import load_warned
 
     at_least(0, rows=comparing.rows)
+    if output.picture is not None:
+        require_svg("--picture", output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
     found = answer(selection, comparing, network(load_warned(topology, completion.directed), completion))

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
-from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName
+from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName, require_svg
 from anabranch.cli.output import count, json_text, say
 from anabranch.text_table import TextTable, plain, print_table, quantity
 
@@ -72,6 +72,8 @@ def plot_topology(
     from anabranch.topologies import plot
     from anabranch.topologies.warned import load_warned
 
+    if output is not None:
+        require_svg("--output", output)
     drawing = plot.svg(load_warned(topology, directed))
     if output is None:
         print(drawing, end="")

@@ -43,7 +43,7 @@ def figures(e: Evaluation) -> list[Figure]:
         )
         band = " Band: 95 % confidence interval of the mean." if half and e.has_several_seeds else ""
         caption = f"Solid: {words}. Dashed: 99th percentile, over the flows of all seeds.{band}{unfinished}{omitted}"
-        return Figure(name, f"{shown.title} by size", caption, drawing, layout)
+        return Figure(name, f"{shown.axis}, by size", caption, drawing, layout)
 
     time = chart.seconds("fct_p99_s", "Completion time", largest(rows["fct_p99_s"]))
     found = [figure("completion-by-size", time, "fct_mean_s", "fct_interval_s", "mean")]

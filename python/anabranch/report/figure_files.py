@@ -106,14 +106,15 @@ def _in_points(size: re.Match[str]) -> str:
 
 
 def _fit_panels(drawing: Specification, layout: Mapping[str, Any], width: float) -> None:
-    axis, gap = 48, 16
+    axis, gap = 66 if layout.get("own_y") else 48, 16
     columns = max(1, min(layout["columns"], int((width - axis + gap) / (layout["least"] + gap))))
     each = int((width - axis - (columns - 1) * gap) / columns)
     drawing["columns"] = columns
     drawing["spec"]["width"] = each
     drawing["spec"]["height"] = round(min(layout["tallest"], max(90, each * layout["aspect"])))
-    for layer in drawing["spec"].get("layer", [drawing["spec"]]):
-        layer["encoding"]["y"]["title"] = None  # it is above the panels, once
+    if not layout.get("own_y"):
+        for layer in drawing["spec"].get("layer", [drawing["spec"]]):
+            layer["encoding"]["y"]["title"] = None  # it is above the panels, once
     drawing["facet"]["header"] |= {"labelLimit": each + gap - 4, "labelFontSize": 10 if each < 200 else 12}
 
 

@@ -37,7 +37,11 @@ def _bars(e: Evaluation, outcome: Outcome) -> Figure:
     if rows.height > MOST_BARS:
         caption += f" The first {MOST_BARS} of {rows.height} groups; the table has all."
     layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": longest(e.stacks)}
-    layout |= {"bars": rows.height} if rows.height <= chart.UPRIGHT_BARS else {"height": 17 * shown.height + 60}
+    layout |= (
+        {"bars": rows.height}
+        if rows.height <= chart.UPRIGHT_BARS
+        else {"height": chart.height_of_bars(shown["group"]) + 60}
+    )
     title = ", ".join([key for key in e.runs.keys if key not in e.stack_keys] + e.by[2:]).capitalize()
     drawing = outcome.draw(shown, x="group", x_title=title, stacks=e.stacks)
     return Figure(outcome.name, outcome.heading, caption, drawing, layout)

@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -39,13 +40,14 @@ class Cluster:
         for name in ("distributed", "distributed.client"):  # workers may come and go; the sweep says what matters
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
-        try:
-            self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
-        except (OSError, ValueError) as error:
-            reason = str(error).partition("\n")[0]
+        if reason := _why_no_scheduler(address):
             raise SweepError(
                 f"cluster {address}: no scheduler answers ({reason}); give its address, such as tcp://10.0.0.1:8786"
-            ) from None
+            )
+        try:
+            self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        except OSError:
+            raise self._gone() from None
         self._ended: SimpleQueue[Any] = SimpleQueue()
         self._under_way: dict[str, tuple[Chunk, Any]] = {}
         """The chunks and their futures, by the future's key."""
@@ -68,6 +70,10 @@ class Cluster:
             except _LOST:
                 raise self._gone() from None
         return max(1, AHEAD * self._threads)
+
+    def lacking(self) -> str:
+        """The first worker, as long as there is none."""
+        return "" if self._threads else ", waiting for a worker"
 
     def submit(self, chunk: Chunk) -> None:
         """Have the scheduler give it to a worker."""
@@ -118,3 +124,26 @@ class Cluster:
         with suppress(*_LOST):  # the scheduler has gone
             self._client.cancel([future for _, future in self._under_way.values()])
         self._client.close()
+
+
+def _why_no_scheduler(address: str) -> str | None:
+    """Why no scheduler answers there, if none does. A client of dask would wait without end for a server that says nothing."""
+    with ThreadPoolExecutor(1) as thread:  # a notebook's own thread has an event loop already
+        try:
+            kind = thread.submit(asyncio.run, asyncio.wait_for(_kind(address), CONNECT_S)).result()
+        except TimeoutError:
+            return f"no connection or no answer of dask within {CONNECT_S} s"
+        except (OSError, ValueError) as error:
+            return str(error).partition("\n")[0]
+        except Exception:  # whatever foreign bytes lead to, such as a message of exabytes
+            return "what answers is no server of dask"
+    return None if kind == "Scheduler" else f"a {kind} of dask does"
+
+
+async def _kind(address: str) -> str:
+    """The kind of dask's server at the address."""
+    from distributed.core import rpc
+
+    async with rpc(address) as server:
+        kind: str = (await server.identity())["type"]
+    return kind

@@ -147,7 +147,7 @@ class _Work:
             if time.monotonic() - self._flushed_at > FLUSH_S:
                 self._store.flush()
                 self._flushed_at = time.monotonic()
-            self._say(shown)
+            self._say(shown, workers.lacking())
 
     def _size(self, workers: Workers) -> int:
         """Runs of the next chunk; small ones at the end, so that no worker is busy long after the others."""
@@ -207,8 +207,8 @@ class _Work:
         self._failed += sum(len(numbers[facts["run_hash"]]) for facts in batch.facts if facts["status"] != COMPLETE)
         self._store.add(batch, numbers)
 
-    def _say(self, shown: Shown) -> None:
+    def _say(self, shown: Shown, lacking: str) -> None:
         failed = f", {self._failed} failed" if self._failed else ""
         rate = self._done / max(shown.elapsed_s(), 1e-9)
         shown.skip(self._recalled)
-        shown.show(self._done, f"{self._done} of {self._total} runs{failed}", f"{rate:.3g} runs/s")
+        shown.show(self._done, f"{self._done} of {self._total} runs{failed}{lacking}", f"{rate:.3g} runs/s")

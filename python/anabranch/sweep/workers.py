@@ -36,6 +36,9 @@ class Workers(Protocol):
     def capacity(self) -> int:
         """How many chunks may be under way at once."""
 
+    def lacking(self) -> str:
+        """What the runs wait for, if there is nothing to execute them."""
+
     def submit(self, chunk: Chunk) -> None:
         """Have a chunk executed."""
 
@@ -61,6 +64,10 @@ class Here:
     def capacity(self) -> int:
         """One chunk."""
         return 1
+
+    def lacking(self) -> str:
+        """Nothing."""
+        return ""
 
     def submit(self, chunk: Chunk) -> None:
         """Keep it until it is collected."""
@@ -128,6 +135,10 @@ class Processes:
     def capacity(self) -> int:
         """A chunk for each."""
         return len(self._processes)
+
+    def lacking(self) -> str:
+        """Nothing."""
+        return ""
 
     def submit(self, chunk: Chunk) -> None:
         """Send it to a process without a chunk."""

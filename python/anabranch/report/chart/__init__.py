@@ -5,7 +5,7 @@ same colour in all charts, if they get the same list of stacks. Columns may have
 own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
-from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars
+from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars, height_of_bars
 from anabranch.report.chart.colours import DASHES, PALETTE, stack_colour
 from anabranch.report.chart.empirical import distributions
 from anabranch.report.chart.load_map import link_map
@@ -25,6 +25,7 @@ __all__ = [
     "digits",
     "distributions",
     "goodput_bars",
+    "height_of_bars",
     "link_estimates",
     "link_map",
     "link_time_series",

@@ -12,6 +12,11 @@ from anabranch.report.parts import largest
 from anabranch.report.vega_lite import Specification, calculate, layered, mark, nominal, quantitative
 
 UPRIGHT_BARS = 16
+_LINES = r"split(datum.label, regexp(' · | (?=\\S+=)'))"
+"""A line for each key of a group's name, and for each parameter of a value: names beside each other have little room."""
+_LYING = {"labelExpr": "split(datum.label, ' · ')", "labelLimit": 240}
+_BAR, _LINE = 17, 15
+"""Pixels of a lying bar, and of a line of a group's name."""
 
 
 def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
@@ -65,7 +70,7 @@ def _bars(
     # Beside each other while there is room for the numbers above them, else below each other.
     upright = rows.height <= UPRIGHT_BARS
     group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
-    axis = {"labelAngle": 0, "labelExpr": "split(datum.label, ' · ')"}
+    axis = {"labelAngle": 0, "labelExpr": _LINES} if upright else _LYING
     place = {
         group: nominal("x", title=x_title, sort=None, axis=axis),
         offset: nominal("stack", sort=list(stacks)),
@@ -87,4 +92,10 @@ def _bars(
     ends = calculate(end="max(datum.mean, datum.high)")
     labels = mark("text", {**place, value: quantitative("end"), "text": nominal("text")}, *ends, fontSize=11, **beside)
     layers = [bars, *([intervals] if rows["half"].count() else []), labels]
-    return layered(layers, rows, width=640, height=300 if upright else 17 * rows.height)
+    return layered(layers, rows, width=640, height=300 if upright else height_of_bars(rows["x"]))
+
+
+def height_of_bars(groups: pl.Series) -> int:
+    """Pixels of lying bars, one for each name of a group: room for them, and for the lines of the names."""
+    lines = max((name.count(" · ") + 1 for name in groups.cast(pl.String)), default=1)
+    return max(_BAR * groups.len(), _LINE * lines * groups.n_unique())
