@@ -185,7 +185,7 @@ fn limit_sprayed(flows: &mut [FlowModel], links: &[LinkModel], watch: &Watch) ->
     Ok(changed)
 }
 
-/// A run in which some flows fill paths of sprayed flows is solved at most so many times, each with the queues of the last solution.
+/// Greatest number of solutions of a run in which flows fill paths of sprayed flows. Each uses the queues of the one before.
 const ROUNDS: u32 = 4;
 
 /// Solves a run, again if its queues change the limits of sprayed flows.
