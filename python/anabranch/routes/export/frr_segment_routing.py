@@ -83,6 +83,7 @@ def _label(plan: Plan, segment: Segment, route: tuple[str, str]) -> int:
     if segment.kind == "adjacency":
         raise ExportError(
             f"route {pair(*route)}: goes over {pair(segment.source, segment.target)} where that is not the only shortest "
-            f"path; the link must be a segment, and FRR numbers links only as it runs. Give another igp, or {BY_PAIR} can"
+            f"path; the link must be a segment, and FRR numbers links only as it runs. Another igp of "
+            f"export() in Python may avoid this, and {BY_PAIR} can"
         )
     return plan.nodes[segment.target].label
