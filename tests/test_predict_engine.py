@@ -304,7 +304,7 @@ def test_packets_in_turn_fill_paths_whose_delays_are_too_near_for_duplicate_acks
 
 @pytest.mark.parametrize(("select", "within"), [("round-robin", 1.2), ("random", 2.5)])
 def test_a_sprayed_flow_loses_to_one_that_fills_the_queue_of_one_of_its_paths(select: str, within: float) -> None:
-    """Packets over the other path overtake those that wait in this queue."""
+    """Packets over the other path overtake the packets in this queue."""
     text = SPRAYED.replace("DELAY", "5ms").replace('"round-robin"', f'"{select}"')
     text += """
     [routing.one]

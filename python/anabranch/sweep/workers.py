@@ -37,7 +37,7 @@ class Workers(Protocol):
         """How many chunks may be under way at once."""
 
     def lacking(self) -> str:
-        """What the runs wait for, if there is nothing to execute them."""
+        """Text for the progress line if there is nothing to execute runs; otherwise empty."""
 
     def submit(self, chunk: Chunk) -> None:
         """Have a chunk executed."""

@@ -51,9 +51,9 @@ def experiments(lab: Lab) -> list[Experiment]:
     wide = {"traffic[0].stack": "wide"}
     made["figure-7-wide"] = lab.scenario("friendliness.toml", full=wide | some, quick=QUICK | few | wide | three)
     for reading in readings.THRESHOLDS:
-        own = {"traffic[0].stack": reading, f"stacks.{reading}": readings.STACKS[reading]}
+        read = {"traffic[0].stack": reading}
         made[f"figure-7-{reading}"] = lab.scenario(
-            "friendliness.toml", full=own | some | three, quick=QUICK | few | own | three
+            "friendliness.toml", full=read | some | three, quick=QUICK | few | read | three
         )
     if not lab.quick:
         made |= _full(lab)

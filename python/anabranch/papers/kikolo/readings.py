@@ -38,12 +38,7 @@ THRESHOLDS = {
     "unreduced": "ssthresh at the window before a loss",
     "first": "ssthresh at half of the window, by the first loss and timeouts only",
 }
-"""The readings in which windows below ssthresh are not for slow start only."""
-STACKS = {
-    "unreduced": '{ preset = "kikolo", congestion = { name = "kikolo", threshold = "unreduced" } }',
-    "first": '{ preset = "kikolo", congestion = { name = "kikolo", threshold = "half", threshold_by = "first" } }',
-}
-"""Their stacks, as readings.toml has them."""
+"""Readings in which the window is below ssthresh also after slow start."""
 SMALL = ("s3-to-s1", "round-trip", "threshold-3", "table-1", "half")
 """The other readings: they change neither gamma nor ssthresh in this way."""
 

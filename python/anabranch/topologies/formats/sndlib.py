@@ -14,7 +14,7 @@ from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats.xml import content, root
 
 _UNITS_BPS = {"BITSPERSEC": 1, "KBITPERSEC": 10**3, "MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
-"""What capacities and demands count. Most instances name no unit; those that do mostly count Mbit/s, but ``brain`` counts bit/s."""
+"""What capacities and demands count. Most instances name no unit. Most of the others count Mbit/s, but ``brain`` counts bit/s."""
 _GEOGRAPHICAL = re.compile("geographical", re.IGNORECASE)
 
 

@@ -123,7 +123,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 is_used: users.is_used,
                 answers: users.wait || users.react,
                 has_bbr: users.has_bbr,
-                is_filled: users.fill_it,
+                is_filled: users.is_filled,
                 only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
                 drops: 1.0,
@@ -149,7 +149,7 @@ struct Users {
     /// Whether some flows that react are not BBR.
     others: bool,
     /// See [`LinkModel::is_filled`].
-    fill_it: bool,
+    is_filled: bool,
     /// Bits of the largest data packet.
     largest_bits: f64,
     flows: u32,
@@ -176,7 +176,7 @@ impl Users {
             self.wait |= waits;
             self.react |= !waits;
             self.others |= !flow.is_bbr();
-            self.fill_it |= flow.counted().is_none();
+            self.is_filled |= flow.counted().is_none();
         }
     }
 

@@ -122,7 +122,7 @@ impl<'a> Sender<'a> {
         };
         // Only random losses depend on the window.
         let by_events = if self.loss.is_some() {
-            balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
+            balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window), (0.1, 1e9), 60)
         } else {
             found.1.window
         };
@@ -163,10 +163,9 @@ fn in_small(window: f64, small: f64) -> f64 {
     small * small / (small * small + window * window)
 }
 
-/// Fixed point of a falling function of the window.
-fn balanced(of: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (0.1_f64, 1e9_f64);
-    for _ in 0..60 {
+/// Fixed point of a falling function between two numbers, by halving the interval of their logarithms.
+pub fn balanced(of: impl Fn(f64) -> f64, (mut low, mut high): (f64, f64), halvings: usize) -> f64 {
+    for _ in 0..halvings {
         let middle = (low * high).sqrt();
         if of(middle) > middle { low = middle } else { high = middle }
     }

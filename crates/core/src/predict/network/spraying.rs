@@ -2,6 +2,7 @@
 
 use super::flows::{ALL, Control, FlowModel, Route, TOGETHER};
 use super::links::LinkModel;
+use super::sender::balanced;
 use crate::predict::overtaking;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl SprayLimits {
             .iter()
             .flat_map(|path| [path.share, path.delay_s, path.load, path.wait_s, path.longest_s, path.held_s]);
         let key = numbers.chain([flow.idle_rtt_s]).chain(flow.loss.numbers()).map(f64::to_bits).collect();
-        let limit = || balanced(flow, &paths, control, threshold as usize);
+        let limit = || drawn_limit(flow, &paths, control, threshold as usize);
         *self.known.entry((Arc::as_ptr(control), key)).or_insert_with(limit)
     }
 }
@@ -111,7 +112,7 @@ fn drawn(flow: &FlowModel, links: &[LinkModel]) -> Vec<Drawn> {
 
 /// The rate, packets a second, at which the window balances the reductions by losses at random and by duplicate ACKs of packets that are not lost. Packets
 /// are in disorder because paths have different delays, and because queues of the paths have different lengths.
-fn balanced(flow: &FlowModel, paths: &[Drawn], control: &Control, threshold: usize) -> f64 {
+fn drawn_limit(flow: &FlowModel, paths: &[Drawn], control: &Control, threshold: usize) -> f64 {
     let idle_rtt_s = flow.idle_rtt_s;
     // The cumulative ACK waits for the packets of the longest queue.
     let longest_held_s = paths.iter().map(|path| path.held_s).fold(0.0, f64::max);
@@ -126,27 +127,21 @@ fn balanced(flow: &FlowModel, paths: &[Drawn], control: &Control, threshold: usi
         balance.map_or(f64::INFINITY, |balance| balance.window / rtt_s)
     };
     let busiest = paths.iter().map(|path| path.load).fold(0.0, f64::max);
-    let (mut low, mut high) = (0.1 / idle_rtt_s, (1.0 / busiest).max(1.0 / idle_rtt_s));
-    if packets_at(high) >= high {
-        return f64::INFINITY;
-    }
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        if packets_at(middle) > middle { low = middle } else { high = middle }
-    }
-    low
+    let most = (1.0 / busiest).max(1.0 / idle_rtt_s);
+    if packets_at(most) >= most { f64::INFINITY } else { balanced(packets_at, (0.1 / idle_rtt_s, most), HALVINGS) }
 }
 
 /// Probability that a packet that is not lost gets `threshold` duplicate ACKs, where every flow sends `rate` packets a second, and more within bursts. Queues
 /// change slowly beside the time between two packets. So each of [`POINTS`] samples has one wait for each path, exponentially distributed.
 fn probability(paths: &[Drawn], rate: f64, in_burst: f64, threshold: usize) -> f64 {
     let mut delays: Vec<(f64, f64)> = paths.iter().map(|path| (path.share, path.delay_s)).collect();
+    let means: Vec<f64> = paths.iter().map(|path| path.held_s + path.wait_at(rate)).collect();
     let mut sum = 0.0;
     for point in 0..POINTS {
         let mut factor = point;
-        for (delay, path) in delays.iter_mut().zip(paths) {
+        for ((delay, path), mean_s) in delays.iter_mut().zip(paths).zip(&means) {
             let uniform = (factor as f64 + 0.5) / POINTS as f64;
-            delay.1 = path.delay_s - (path.held_s + path.wait_at(rate)) * libm::log(uniform);
+            delay.1 = path.delay_s - mean_s * libm::log(uniform);
             factor = factor * GENERATOR % POINTS;
         }
         sum += overtaking::probability(&delays, in_burst, threshold);

@@ -26,7 +26,7 @@ pub(super) struct SendingOrder {
     original_hint: u32,
     /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
     retransmissions: VecDeque<u32>,
-    /// Times of recent retransmissions, also of those that are delivered.
+    /// Times of recent retransmissions, delivered ones included.
     times: VecDeque<Time>,
     /// Doubt about retransmissions for the next ACK; only for a sender that follows Linux.
     pub(super) doubt: Option<Doubt>,
