@@ -117,7 +117,7 @@ def _steps() -> dict[str, float]:
     measured("5 ms simulated", partial(_run, simulation))
     measured("the columns of both tables", partial(_columns, simulation))
     del spec, text, simulation
-    long_run = json.dumps(compile_run(Scenario(_bulk(given)).cases[0], 1))
+    long_run = compile_run(Scenario(_bulk(given)).cases[0], 1)
     prediction = measured(
         f"flows without end from {SOURCES:,} nodes, predicted, with all routes", partial(predict.predicted, long_run)
     )

@@ -1,6 +1,5 @@
 """A stand-in for the core's ``Simulation``: numbers by rule, so that what happens around it can be tested."""
 
-import json
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.engines.packet import CompiledRun
 from anabranch.interrupts import Interruptible
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -25,8 +25,10 @@ def interrupt_runs() -> None:
 class FakeSimulation:
     """One flow per pair; a tenth of the run for each call of ``advance``; goodput is 1 Mbit/s times the seed."""
 
-    def __init__(self, spec: str, on_advance: Callable[["FakeSimulation"], None] = lambda simulation: None) -> None:
-        self.spec = json.loads(spec)
+    def __init__(
+        self, spec: CompiledRun, on_advance: Callable[["FakeSimulation"], None] = lambda simulation: None
+    ) -> None:
+        self.spec = spec
         self.steps = 0
         self.on_advance = on_advance
         self.flow_count = sum(len(group["pairs"]) * group["flows_per_pair"] for group in self.spec["traffic"])

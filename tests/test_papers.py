@@ -12,6 +12,7 @@ import pytest
 
 from anabranch import progress
 from anabranch.cli import status
+from anabranch.engines.packet import CompiledRun
 from anabranch.papers import charts, lab, measures, page, published, readme, registry
 from anabranch.papers.fixed_robust_routing import choices
 from anabranch.papers.study import Claim, Findings, Lab, Number, Picture, Table
@@ -154,10 +155,10 @@ def test_finished_runs_are_taken_from_where_they_are_kept(tmp_path: Path) -> Non
     assert series.sort("time_s", "goodput_bps").equals(first.series_flows.drop("run").sort("time_s", "goodput_bps"))
 
 
-def _only_cubic(spec: str):
+def _only_cubic(spec: CompiledRun):
     from anabranch.engines import packet
 
-    assert [stack["name"] for stack in json.loads(spec)["stacks"]] == ["cubic"], "this one was finished before"
+    assert [stack["name"] for stack in spec["stacks"]] == ["cubic"], "this one was finished before"
     return packet.new_simulation(spec)
 
 
@@ -170,7 +171,7 @@ def test_an_interrupted_run_is_not_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def _failing(spec: str):
+def _failing(spec: CompiledRun):
     raise RuntimeError("out of order")
 
 

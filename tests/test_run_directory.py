@@ -15,6 +15,7 @@ from fake_simulation import FakeSimulation, interrupt_runs
 from report_fixture import write_run_directory
 
 from anabranch import output_files, report
+from anabranch.engines.packet import CompiledRun
 from anabranch.locks import Lock
 from anabranch.output_files import FileError
 from anabranch.results import Result
@@ -24,11 +25,11 @@ from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 
 
-def design(path: Path, make: Callable[[str], FakeSimulation] = FakeSimulation) -> Result:
+def design(path: Path, make: Callable[[CompiledRun], FakeSimulation] = FakeSimulation) -> Result:
     return execute(Scenario.from_toml(DESIGN), directory=path, jobs=1, make=make, show_progress=False)
 
 
-def line(path: Path, make: Callable[[str], FakeSimulation] = FakeSimulation) -> Result:
+def line(path: Path, make: Callable[[CompiledRun], FakeSimulation] = FakeSimulation) -> Result:
     return execute(Scenario.from_toml(LINE), directory=path, jobs=1, make=make, show_progress=False)
 
 
@@ -40,7 +41,7 @@ def contents(path: Path) -> dict[str, bytes]:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def refuse(spec: str) -> FakeSimulation:
+def refuse(spec: CompiledRun) -> FakeSimulation:
     raise ValueError("no")
 
 
@@ -110,7 +111,7 @@ def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -
     assert Result.load(tmp_path).flows.height == 20
 
 
-def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
+def interrupted_in_run(number: int) -> Callable[[CompiledRun], FakeSimulation]:
     """Ctrl-C comes in this run, counted from 1, which continues once the signal has been taken."""
     begun = []
 
@@ -118,7 +119,7 @@ def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
         if len(begun) == number and simulation.steps == 3:
             interrupt_runs()
 
-    def make(spec: str) -> FakeSimulation:
+    def make(spec: CompiledRun) -> FakeSimulation:
         begun.append(spec)
         return FakeSimulation(spec, at_step)
 
@@ -227,7 +228,7 @@ def kill_after(patch: pytest.MonkeyPatch, allowed: int, act: Callable[[], None])
 def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
     """It came while the runs went on; the result waits until the user has moved it."""
 
-    def make(spec: str) -> FakeSimulation:
+    def make(spec: CompiledRun) -> FakeSimulation:
         (tmp_path / "links.parquet").write_text("mine")
         return FakeSimulation(spec)
 
@@ -242,7 +243,7 @@ def test_a_second_process_is_refused_by_name(tmp_path: Path) -> None:
     """It begins while the first one runs, which is not disturbed."""
     refusals = []
 
-    def make(spec: str) -> FakeSimulation:
+    def make(spec: CompiledRun) -> FakeSimulation:
         code = (
             "from anabranch.scenario import Scenario\nfrom scenarios import LINE\n"
             f"Scenario.from_toml(LINE).run(directory={str(tmp_path / 'out')!r})"
@@ -489,7 +490,7 @@ def test_a_second_run_without_a_directory_takes_the_next_one(tmp_path: Path) -> 
     """The first one still runs; the second does not wait for it, and is not refused."""
     scenario, wanted, found = Scenario.from_toml(LINE), tmp_path / "line", []
 
-    def make(spec: str) -> FakeSimulation:
+    def make(spec: CompiledRun) -> FakeSimulation:
         found.append(default_directory(wanted, scenario, None))
         return FakeSimulation(spec)
 

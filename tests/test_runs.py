@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from fake_simulation import FakeSimulation, interrupt_runs
 
-from anabranch.engines.packet import RunAgain
+from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
 from anabranch.result_tables import SCHEMAS, frame
 from anabranch.results import Result, ResultError, result_hash
@@ -21,7 +21,7 @@ from scenarios import DESIGN, LINE
 
 
 def design(
-    directory: Path | None = None, jobs: int = 2, make: Callable[[str], FakeSimulation] = FakeSimulation
+    directory: Path | None = None, jobs: int = 2, make: Callable[[CompiledRun], FakeSimulation] = FakeSimulation
 ) -> Result:
     return execute(Scenario.from_toml(DESIGN), directory=directory, jobs=jobs, make=make, show_progress=False)
 
@@ -104,7 +104,7 @@ def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("existed", [False, True])
 def test_a_run_that_fails_leaves_no_debris(tmp_path: Path, existed: bool) -> None:
-    def refuse(spec: str) -> FakeSimulation:
+    def refuse(spec: CompiledRun) -> FakeSimulation:
         raise ValueError("no")
 
     directory = tmp_path / "out"
@@ -115,8 +115,8 @@ def test_a_run_that_fails_leaves_no_debris(tmp_path: Path, existed: bool) -> Non
     assert list(tmp_path.rglob("*")) == [directory] * existed
 
 
-def refuse_spraying(spec: str) -> FakeSimulation:
-    if json.loads(spec)["traffic"][0]["routing"] == 1:
+def refuse_spraying(spec: CompiledRun) -> FakeSimulation:
+    if spec["traffic"][0]["routing"] == 1:
         raise ValueError("no such path")
     return FakeSimulation(spec)
 
@@ -166,8 +166,8 @@ def test_all_that_the_engine_refuses_is_said_at_once() -> None:
     places = [problem.path for problem in refusals(Scenario.from_toml(text)).problems]
     assert places == [("topology", "queue", "limit"), ("topology", "override", 0, "queue", "limit")]
 
-    def refuse(spec: str) -> FakeSimulation:
-        names = [group["name"] for group in json.loads(spec)["traffic"]]
+    def refuse(spec: CompiledRun) -> FakeSimulation:
+        names = [group["name"] for group in spec["traffic"]]
         raise ValueError(f"traffic '{names[-1]}', pairs: no")
 
     group = '[[traffic]]\nfrom = "A"\nto = "B"\nstack = "newreno"\n'
@@ -190,7 +190,7 @@ def test_what_the_engine_refuses_is_said_at_its_place(says: str, place: str) -> 
     text = LINE.replace('"newreno"', '"newreno"\nrouting = "spray"').replace("[run]", group)
     text += "[stacks.own]\nsack = true\n[routing.spray]\npaths = { disjoint = 2 }\n"
 
-    def refuse(spec: str) -> FakeSimulation:
+    def refuse(spec: CompiledRun) -> FakeSimulation:
         raise ValueError(says)
 
     assert refusals(Scenario.from_toml(text), refuse).describe() == [place + says]
@@ -215,9 +215,8 @@ def test_variants_that_the_engine_refuses_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_variant_of_which_one_run_fails_is_left_out_with_all_its_seeds() -> None:
-    def refuse(spec: str) -> FakeSimulation:
-        run = json.loads(spec)
-        if (run["traffic"][0]["routing"], run["seed"]) == (1, 3):
+    def refuse(spec: CompiledRun) -> FakeSimulation:
+        if (spec["traffic"][0]["routing"], spec["seed"]) == (1, 3):
             raise ValueError("seed 3 does not go")
         return FakeSimulation(spec)
 
@@ -229,11 +228,10 @@ def test_a_variant_of_which_one_run_fails_is_left_out_with_all_its_seeds() -> No
 def test_a_run_that_is_always_late_is_not_left_out() -> None:
     """Another attempt may succeed, so the command fails and keeps what is finished."""
 
-    def refuse(spec: str) -> FakeSimulation:
-        run = json.loads(spec)
-        traffic = run["traffic"][0]
+    def refuse(spec: CompiledRun) -> FakeSimulation:
+        traffic = spec["traffic"][0]
         if traffic["routing"] == 1:
-            is_mprc = run["stacks"][traffic["transport"]["tcp"]["stack"]]["name"] == "mprc"
+            is_mprc = spec["stacks"][traffic["transport"]["tcp"]["stack"]]["name"] == "mprc"
             raise RunAgain("too late") if is_mprc else ValueError("no such path")
         return FakeSimulation(spec)
 
@@ -242,7 +240,7 @@ def test_a_run_that_is_always_late_is_not_left_out() -> None:
 
 
 def test_if_all_variants_are_refused_there_is_no_result(tmp_path: Path) -> None:
-    def refuse(spec: str) -> FakeSimulation:
+    def refuse(spec: CompiledRun) -> FakeSimulation:
         raise ValueError("no")
 
     with pytest.raises(RunError, match="stack = newreno, routing = ospf: no"):
@@ -320,7 +318,7 @@ def test_a_run_that_was_late_is_run_again(tmp_path: Path, failures: int, attempt
         if simulation.steps == 10 and len(made) <= failures:
             raise RunAgain("too late")
 
-    def make(spec: str) -> FakeSimulation:
+    def make(spec: CompiledRun) -> FakeSimulation:
         made.append(FakeSimulation(spec, flows))
         return made[-1]
 

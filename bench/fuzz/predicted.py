@@ -1,12 +1,12 @@
 """One random scenario, predicted, and its results looked at."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from anabranch.array_types import Columns
+from anabranch.engines.packet import CompiledRun
 from anabranch.engines.predict import PredictedRun
 from bench.fuzz.invariants import beyond
 from bench.fuzz.scenarios import compiled, random_scenario
@@ -49,21 +49,20 @@ def problems(number: int) -> list[str]:
     spec = compiled(predictable_scenario(number))
     if spec is None:
         return []
-    text = json.dumps(spec)
     try:
-        run = made(text)
+        run = made(spec)
     except ValueError as error:
         return [str(error)] if "internal error" in str(error) else []
     flows, links = run.flows(), run.links()
     found = violations(spec, flows, links, run.facts()["converged"])
     if number % ON_THREADS_EVERY == 0:
-        other = made(text, 2)
+        other = made(spec, 2)
         found += [*_differences("flows", flows, other.flows()), *_differences("links", links, other.links())]
     return found
 
 
-def made(spec: str, threads: int = 1) -> PredictedRun:
-    """The prediction of a compiled run (JSON), once it is there."""
+def made(spec: CompiledRun, threads: int = 1) -> PredictedRun:
+    """The prediction of a compiled run, once it is there."""
     run = PredictedRun(spec, threads)
     while run.advance(0):
         pass

@@ -68,7 +68,7 @@ def problems(number: int) -> list[str]:
 def _disagreements(spec: dict[str, Any], outcome: packet.Outcome) -> list[str]:
     difference = _core.disagreement(json.dumps(spec))
     found = [] if difference is None else [f"the event loops disagree: {difference}"]
-    threads = packet.simulate(spec, Samples(), Event(), lambda text: packet.new_simulation(text, 2))
+    threads = packet.simulate(spec, Samples(), Event(), lambda spec: packet.new_simulation(spec, 2))
     for kind, one, other in (("flows", outcome.flows, threads.flows), ("links", outcome.links, threads.links)):
         unequal = [
             name for name in one if not np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")

@@ -71,7 +71,7 @@ def judge(seed: int) -> Judged | None:
     scenario = Scenario(document(seed))
     spec = compile_run(scenario.cases[0], seed)
     try:
-        prediction = predict.predicted(json.dumps(spec))
+        prediction = predict.predicted(spec)
     except ValueError:
         return None
     goodputs, utilisations = [], []
@@ -119,7 +119,7 @@ def judge_short(seed: int) -> JudgedShort | None:
     meets, scenario = short_document(seed)
     spec = compile_run(Scenario(scenario).cases[0], seed)
     try:
-        predicted = predict.predicted(json.dumps(spec)).flows()
+        predicted = predict.predicted(spec).flows()
     except ValueError:
         return None
     times = []

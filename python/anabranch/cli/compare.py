@@ -19,7 +19,7 @@ from anabranch.text_table import percent, print_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anabranch.engines.packet import Simulation
+    from anabranch.engines.packet import CompiledRun, Simulation
     from anabranch.results import Result
     from anabranch.scenario import Scenario
 
@@ -118,7 +118,7 @@ def _result(
     seeds: "Sequence[int]",
     directory: Path,
     jobs: int | None,
-    make: "Callable[[str], Simulation] | None",
+    make: "Callable[[CompiledRun], Simulation] | None",
     jitter: float,
 ) -> "Result":
     """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""

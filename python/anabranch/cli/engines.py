@@ -12,7 +12,7 @@ from anabranch import units
 from anabranch.cli.exit_status import UsageError
 
 if TYPE_CHECKING:
-    from anabranch.engines.packet import Simulation
+    from anabranch.engines.packet import CompiledRun, Simulation
 
 _DEFAULT_MAX_LATENESS = "2ms"
 EngineName = Literal["packet", "predict", "kernel"]
@@ -27,13 +27,13 @@ MaxLateness = Annotated[
 
 def simulations(
     engines: Sequence[EngineName], max_lateness: str | None = None
-) -> "dict[EngineName, Callable[[str], Simulation] | None]":
+) -> "dict[EngineName, Callable[[CompiledRun], Simulation] | None]":
     """Each engine's function that makes a run, if an option needs one. Without privileges, the kernel engine starts this program again with them.
 
     Raises:
         UsageError: the lateness is no duration, or no engine has one.
     """
-    makers: dict[EngineName, Callable[[str], Simulation] | None] = dict.fromkeys(engines)
+    makers: dict[EngineName, Callable[[CompiledRun], Simulation] | None] = dict.fromkeys(engines)
     if "kernel" not in engines:
         if max_lateness is not None:
             raise UsageError(f"--max-lateness {max_lateness}: only --engine kernel is ever late; leave it out")

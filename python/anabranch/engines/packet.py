@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 if TYPE_CHECKING:
     from anabranch.array_types import Columns
 
+CompiledRun = Mapping[str, Any]
+"""What :func:`anabranch.compile.compile_run` makes of a variant and a seed."""
 EVENTS_AT_ONCE = 200_000
 """Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""
 
@@ -114,18 +116,18 @@ class Outcome:
     facts: Mapping[str, Any]
 
 
-def new_simulation(spec: str, threads: int = 1) -> Simulation:
+def new_simulation(spec: CompiledRun, threads: int = 1) -> Simulation:
     """A simulation of the Rust core on at most ``threads`` threads; :class:`ValueError` says what it refuses."""
     from anabranch import _core
 
-    return cast(Simulation, _core.Simulation(spec, threads))
+    return cast(Simulation, _core.Simulation(json.dumps(spec), threads))
 
 
 def simulate(
-    spec: Mapping[str, Any], recorder: Recorder, stop: Event, make: Callable[[str], Simulation] = new_simulation
+    spec: CompiledRun, recorder: Recorder, stop: Event, make: Callable[[CompiledRun], Simulation] = new_simulation
 ) -> Outcome:
     """Run to the end or until ``stop``; :class:`ValueError` says what the engine refuses."""
-    simulation = make(json.dumps(spec))
+    simulation = make(spec)
     measures = any(routing["link_state"] for routing in spec["routings"])
     running = True
     while running and not stop.is_set():

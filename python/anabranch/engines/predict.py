@@ -8,6 +8,7 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.array_types import Columns
+from anabranch.engines.packet import CompiledRun
 from anabranch.result_tables import TABLES
 from anabranch.units import PICOSECONDS_PER_SECOND
 
@@ -19,13 +20,13 @@ _WAIT_S = 0.1
 """How long a wait for a prediction lasts before its progress is looked at."""
 
 
-def predicted(spec: str, threads: int = 1) -> _core.Prediction:
-    """The prediction of a compiled run (JSON), on at most ``threads`` threads.
+def predicted(spec: CompiledRun, threads: int = 1) -> _core.Prediction:
+    """The prediction of a compiled run, on at most ``threads`` threads.
 
     Raises:
         ValueError: names what the model does not know.
     """
-    predictor = _core.Predictor(spec, threads)
+    predictor = _core.Predictor(json.dumps(spec), threads)
     while (made := predictor.wait(_WAIT_S)) is None:
         pass
     return made
@@ -34,19 +35,18 @@ def predicted(spec: str, threads: int = 1) -> _core.Prediction:
 class PredictedRun:
     """A prediction with the methods of the packet engine's simulation. It has results once it is made, and no rows before."""
 
-    def __init__(self, spec: str, threads: int = 1) -> None:
-        """Begin to predict a compiled run (JSON) on at most ``threads`` threads.
+    def __init__(self, spec: CompiledRun, threads: int = 1) -> None:
+        """Begin to predict a compiled run on at most ``threads`` threads.
 
         Raises:
             ValueError: a congestion control in Python cannot be loaded.
         """
-        run = json.loads(spec)
-        self._nodes: list[str] = run["nodes"]
-        self._predictor = _core.Predictor(spec, threads)
+        self._nodes: list[str] = spec["nodes"]
+        self._predictor = _core.Predictor(json.dumps(spec), threads)
         self._prediction: _core.Prediction | None = None
-        self._end_s: float = run["duration"] / PICOSECONDS_PER_SECOND
-        self._measured_s = (run["duration"] - run["warm_up"]) / PICOSECONDS_PER_SECOND
-        self._warm_up_s = run["warm_up"] / PICOSECONDS_PER_SECOND
+        self._end_s: float = spec["duration"] / PICOSECONDS_PER_SECOND
+        self._measured_s = (spec["duration"] - spec["warm_up"]) / PICOSECONDS_PER_SECOND
+        self._warm_up_s = spec["warm_up"] / PICOSECONDS_PER_SECOND
 
     def advance(self, _events: int) -> bool:
         """Wait a moment; whether the prediction is not made yet.
@@ -72,8 +72,8 @@ class PredictedRun:
         if self._prediction is None:
             return _empty("flows")
         planned = self._prediction.planned_flows()
-        count = len(planned["flow"])
-        columns: dict[str, Any] = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}
+        unknown = np.full(len(planned["flow"]), np.nan)
+        columns: dict[str, Any] = {column.name: unknown for column in TABLES["flows"]}
         columns |= {name: planned[name] for name in _PLANNED} | dict(self._prediction.flows())
         end_s = planned["start_s"] + columns["fct_s"]
         columns["end_s"] = np.where(end_s <= self._end_s, end_s, np.nan)

@@ -1,6 +1,5 @@
 """Finds the parts of a scenario that an engine refuses."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +15,9 @@ from anabranch.scenario.traffic import traffic_name
 from anabranch.toml_text import Path
 
 
-def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> Listing:
+def refusals(
+    scenario: Scenario, make: Callable[[packet.CompiledRun], packet.Simulation] = packet.new_simulation
+) -> Listing:
     """The packet engine's refusals of each variant, found without running it."""
     found = []
     for case in scenario.cases:
@@ -24,7 +25,7 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
         is_over = False
         while not is_over:
             try:
-                make(json.dumps(spec))
+                make(spec)
                 is_over = True
             except ValueError as error:
                 found.append(_of_variant(case, error))

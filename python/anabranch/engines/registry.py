@@ -10,8 +10,8 @@ from anabranch.engines import packet
 class Engine:
     """How an engine runs."""
 
-    simulation: Callable[[str, int], packet.Simulation]
-    """A run, of its compiled form (JSON) and the greatest number of threads. :class:`ValueError` says what the engine refuses."""
+    simulation: Callable[[packet.CompiledRun, int], packet.Simulation]
+    """A run, and the greatest number of its threads. :class:`ValueError` says what the engine refuses."""
     before_packets: str = "computing routes"
     """How the progress describes a run before its first packet-hop."""
     takes_idle_cores: bool = False
@@ -20,13 +20,13 @@ class Engine:
     """Whether one run at a time has the machine."""
 
 
-def _kernel(spec: str, _threads: int) -> packet.Simulation:
+def _kernel(spec: packet.CompiledRun, _threads: int) -> packet.Simulation:
     from anabranch.engines.kernel.simulation import KernelSimulation
 
     return KernelSimulation(spec)
 
 
-def _predict(spec: str, threads: int) -> packet.Simulation:
+def _predict(spec: packet.CompiledRun, threads: int) -> packet.Simulation:
     from anabranch.engines.predict import PredictedRun
 
     return PredictedRun(spec, threads)

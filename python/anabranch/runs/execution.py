@@ -37,7 +37,7 @@ def execute(
     command: Sequence[str] = (),
     report: bool = False,
     show_progress: bool = True,
-    make: Callable[[str], packet.Simulation] | None = None,
+    make: Callable[[packet.CompiledRun], packet.Simulation] | None = None,
     watch: bool = False,
     leave_out: bool = False,
 ) -> Result:
@@ -95,7 +95,7 @@ def execute_all(
     command: Sequence[str] = (),
     report: bool = False,
     show_progress: bool = True,
-    make: Callable[[str], packet.Simulation] | None = None,
+    make: Callable[[packet.CompiledRun], packet.Simulation] | None = None,
     kept: KeptRuns | None = None,
     watch: bool = False,
     leave_out: bool = False,
@@ -146,7 +146,7 @@ def _engine(name: str) -> Engine:
     return ENGINES[name]
 
 
-def _simulation(engine: Engine, threads: int, spec: str) -> packet.Simulation:
+def _simulation(engine: Engine, threads: int, spec: packet.CompiledRun) -> packet.Simulation:
     return engine.simulation(spec, threads)
 
 

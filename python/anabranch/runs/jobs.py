@@ -29,7 +29,7 @@ def run_all(
     jobs: int,
     stop: Event,
     show_progress: bool,
-    make: Callable[[str], packet.Simulation],
+    make: Callable[[packet.CompiledRun], packet.Simulation],
     watch: bool = False,
     leave_out: bool = False,
 ) -> list[Finished | Refusal | None]:

@@ -18,7 +18,7 @@ def attempted(
     begin: Callable[[], _Recorder],
     discard: Callable[[_Recorder], None],
     stop: Event,
-    make: Callable[[str], packet.Simulation],
+    make: Callable[[packet.CompiledRun], packet.Simulation],
 ) -> tuple[_Recorder, packet.Outcome, int]:
     """The recorder and the outcome of the first attempt that can be used, and its number from 1.
 

@@ -65,7 +65,7 @@ class Run:
         recorder = self._recorder
         return pl.DataFrame() if recorder is None else recorder.goodput_over_time()
 
-    def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "Finished | None":
+    def execute(self, stop: Event, make: Callable[[packet.CompiledRun], packet.Simulation]) -> "Finished | None":
         """The results of the run; ``None`` if it was stopped before it began."""
         if stop.is_set():
             return None
@@ -84,7 +84,7 @@ class Run:
         return compiled(self.case, self.seed, self.engine, self.jitter)
 
     def _simulated(
-        self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
+        self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[packet.CompiledRun], packet.Simulation]
     ) -> KeptRun:
         def begin() -> Recorder:
             self._recorder = Recorder(self.kept.begin(key), self.number, self.keys, spec)

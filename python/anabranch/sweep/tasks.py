@@ -187,5 +187,5 @@ def _doubts(facts: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _simulation(engine: str, spec: str) -> packet.Simulation:
+def _simulation(engine: str, spec: packet.CompiledRun) -> packet.Simulation:
     return ENGINES[engine].simulation(spec, 1)

@@ -16,6 +16,7 @@ from anabranch.engines.kernel.iperf3.processes import Iperf3Processes
 from anabranch.engines.kernel.iperf3.report import Report
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
+from anabranch.engines.packet import CompiledRun
 from anabranch.linux_network import support
 from anabranch.linux_network.errors import LatePacketsError, NetworkError
 from anabranch.linux_programs.loaded import available
@@ -41,21 +42,20 @@ _UNKNOWN = (
 class KernelSimulation:
     """Linux's TCP between namespaces, over an emulated network, in real time."""
 
-    def __init__(self, spec: str, max_lateness_s: float = MAX_LATENESS_S) -> None:
-        """Make the namespaces of a compiled run (JSON), and begin.
+    def __init__(self, spec: CompiledRun, max_lateness_s: float = MAX_LATENESS_S) -> None:
+        """Make the namespaces of a compiled run, and begin.
 
         Raises:
             ValueError: names what Linux, the packet engine's network or the privileges do not allow.
         """
         if (reason := support.missing()) is not None:
             raise NetworkError(f"the kernel engine needs network namespaces: {reason}")
-        run = json.loads(spec)
         self._max_lateness_s = max_lateness_s
-        self._nodes, self._warm_up_s = run["nodes"], run["warm_up"] / PICOSECONDS_PER_SECOND
+        self._nodes, self._warm_up_s = spec["nodes"], spec["warm_up"] / PICOSECONDS_PER_SECOND
         self._keep = ExitStack()
         try:
-            stacks = _stacks(run, Programs(self._keep))
-            _replace_programs(run)
+            stacks = _stacks(spec, Programs(self._keep))
+            run = _without_programs(spec)
             # The packet engine plans the same flows, and refuses what the network cannot be.
             self._planned = _core.Simulation(json.dumps(run)).flows()
             hosts = make_hosts(run, stacks, self._keep)
@@ -223,11 +223,13 @@ def _stacks(run: Mapping[str, Any], programs: Programs) -> dict[int, LinuxStack]
     return stacks
 
 
-def _replace_programs(run: Mapping[str, Any]) -> None:
+def _without_programs(spec: CompiledRun) -> dict[str, Any]:
     """The network and the plan need no congestion controls; the packet engine may not be able to run Linux's."""
-    for stack in run["stacks"]:
-        if "program" in stack["congestion"]:
-            stack["congestion"] = {"name": "linux-reno"}
+    stacks = [
+        {**stack, "congestion": {"name": "linux-reno"}} if "program" in stack["congestion"] else stack
+        for stack in spec["stacks"]
+    ]
+    return {**spec, "stacks": stacks}
 
 
 def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool]:
