@@ -1,11 +1,19 @@
 """The study of MPRC: bounds of forwarding, and measures of throughput over time, by hand."""
 
+import re
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from anabranch import topologies
+from anabranch.papers import registry
 from anabranch.papers.mprc import bounds, in_order, measure
 from anabranch.papers.study import Table
+
+README = registry.folder("mprc") / "README.md"
+THESIS = Path(__file__).parents[2] / "shared" / "papers" / "mprc.txt"
+"""The thesis as plain text; not part of the repository."""
 
 
 def _links(name: str) -> list[bounds.Ends]:
@@ -53,8 +61,31 @@ def test_a_claim_holds_partly_if_some_of_its_parts_do() -> None:
 
 
 def test_findings_stand_by_the_last_figure_that_they_name() -> None:
-    places = ("Section 6", "Figures 2.4, 5.5 and 5.6", "Figure 5.10", "Figure 2.3", "Figure 5.6")
+    places = ("Chapter 6", "Figures 2.4, 5.5 and 5.6", "Figure 5.10", "Figure 2.3", "Figure 5.6")
     tables = [Table(where, where, "", [], []) for where in places]
     assert [table.where for table in in_order(tables)] == [
-        "Figure 2.3", "Figures 2.4, 5.5 and 5.6", "Figure 5.6", "Figure 5.10", "Section 6",
+        "Figure 2.3", "Figures 2.4, 5.5 and 5.6", "Figure 5.6", "Figure 5.10", "Chapter 6",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(not THESIS.is_file(), reason="the thesis' text is not here")
+def test_claims_name_figures_and_chapters_of_the_thesis() -> None:
+    """It has chapters, of which only the second and the fifth have sections."""
+    text = THESIS.read_text(encoding="utf-8")
+    rows = README.read_text(encoding="utf-8").partition("## Claims")[2].partition("\n## ")[0].splitlines()
+    places = {line.split(" | ")[0].removeprefix("| ") for line in rows if line.startswith("| ")}
+    assert [place for place in places if "Section" in place] == []
+    for chapter in {number for place in places for number in re.findall(r"Chapter (\d)", place)}:
+        assert f"\nChapter {chapter}\n" in text
+    for figure in {number for place in places for number in re.findall(r"\d\.\d+", place)}:
+        assert f"\nFigure {figure}: " in text
+
+
+def test_the_networks_have_the_nodes_and_edges_that_the_readme_says() -> None:
+    """The thesis counts "eleven nodes and fourteen edges" for Abilene, and "twenty-five nodes and twenty-six edges" for AT&T."""
+    abilene, att = topologies.load("topozoo/Abilene"), topologies.load("topozoo/AttMpls")
+    assert (len(abilene.nodes), len(abilene.links) / 2) == (11, 14)
+    assert (len(att.nodes), len(att.links) / 2) == (25, 56)
+    assert "It has 25 nodes, as in the thesis, and 56 links; the thesis counts 26." in README.read_text(
+        encoding="utf-8"
+    )

@@ -79,7 +79,7 @@ class Readings:
             ),
             Table(
                 "parameters",
-                "FastRTO's parameters, Section 4",
+                "FastRTO's parameters, Chapter 4",
                 "Mbit/s of MPRC on Abilene at random, for parameters that the thesis does not give (docs/models/fast-rto.md has the search).",
                 ["parameters", *heads],
                 [[what, *self._row(stack, columns)] for stack, what in OF_MPRC.items()],
