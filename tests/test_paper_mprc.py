@@ -8,7 +8,7 @@ import pytest
 
 from anabranch import topologies
 from anabranch.papers import registry
-from anabranch.papers.mprc import bounds, in_order, measure
+from anabranch.papers.mprc import bounds, fairness, in_order, measure
 from anabranch.papers.study import Table
 
 README = registry.folder("mprc") / "README.md"
@@ -89,3 +89,25 @@ def test_the_networks_have_the_nodes_and_edges_that_the_readme_says() -> None:
     assert "It has 25 nodes, as in the thesis, and 56 links; the thesis counts 26." in README.read_text(
         encoding="utf-8"
     )
+
+
+def _applications(number: int, swing: float) -> fairness._Applications:
+    """A run in which ``number`` applications share all payload of two links. The first swings from second to second, the last with it."""
+    each = measure.payload(2) / number
+    swings = {1: swing, number: -swing}
+    rows = [
+        (0, f"application {one}", float(second), each + swings.get(one, 0.0) * (-1) ** second)
+        for one in range(1, number + 1)
+        for second in range(1, 31)
+    ]
+    made = object.__new__(fairness._Applications)
+    made.bins = pl.DataFrame(rows, schema=["run", "traffic", "time_s", "mbps"], orient="row")
+    return made
+
+
+def test_three_applications_that_are_no_less_steady_than_two_share_as_the_thesis_says_in_part() -> None:
+    """In five seconds a swing of a fifth is up three times and down twice: its deviation is sqrt(0.192 / 4), the mean 1.04 or 0.96."""
+    two = _applications(2, 0.2 * measure.payload(1))
+    assert two.varies(fairness.TOGETHER).value == pytest.approx(100 * 0.048**0.5 * (1 / 1.04 + 1 / 0.96) / 2)
+    assert fairness._three(two, _applications(3, 3.0)).verdict == "holds"
+    assert fairness._three(two, _applications(3, 0.1)).verdict == "holds partly"
