@@ -2,8 +2,8 @@
 
 import pytest
 
-from anabranch.papers.kikolo import states, throughput
-from anabranch.papers.kikolo.cells import Cell, power, rates
+from anabranch.papers.kikolo import readings, states, throughput
+from anabranch.papers.kikolo.cells import NAMES, Cell, power, rates
 
 
 def test_the_mended_equations_balance_every_state() -> None:
@@ -41,3 +41,13 @@ def test_packet_error_rates_between_bounds_leave_the_bounds_out() -> None:
     assert rates(found, above=1e-4) == [3e-4, 1e-3]
     assert rates(found, below=1e-4) == [1e-5]
     assert [power(loss) for loss in rates(found)] == ["1e-5", "1e-4", "3e-4", "1e-3"]
+
+
+def test_the_table_of_competitors_has_linux_as_the_source_of_bic() -> None:
+    """BIC's paper has a factor of 0.875 and Smax = 32; ours has Linux's 819/1024 and 16 (about.md)."""
+    found = {(key, 1e-3): Cell(1.0, None) for key in (*readings.COMPETITORS, *readings.KIKOLOS)}
+    base = {(name, 1e-3): Cell(1.0, None) for name in NAMES.values()}
+    rows = readings.competitor_table(found, base, "figure-5").rows
+    sources = {name: source for name, source, *_ in reversed(rows)}
+    assert sources["BIC"] == "Linux's constants"
+    assert sources["Scalable"] == "its paper's constants"

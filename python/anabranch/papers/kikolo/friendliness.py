@@ -214,7 +214,7 @@ def reading_table(found: Mapping[str, Cells]) -> Table:
         "Kikolo's share of the throughput in percent. The wide ramp-up would put Kikolo first in figures 5 and 6. But with it Kikolo takes "
         "throughput from BIC and Scalable; in the paper's figure 7 it suffers against them. No single gamma gives both. With ssthresh at the "
         "window before a loss, Kikolo takes still more. If only the first loss and timeouts set ssthresh, Kikolo has about as much as BIC and "
-        "Scalable.",
+        "Scalable below 1e-4.",
         ["Against", "Reading", *map(power, losses)],
         rows,
     )

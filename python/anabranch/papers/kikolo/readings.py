@@ -32,6 +32,8 @@ COMPETITORS = {
     "linux-vegas": ("Vegas", "Linux: alpha 2, beta 4"),
     "compound-5": ("Compound", "delay part shrinks from 5 waiting segments on, not 30"),
 }
+DEFAULTS = {"BIC": "Linux's constants"}
+"""Source of the default constants of competitors that do not have those of their papers."""
 LINUX = [key for key in COMPETITORS if key.startswith("linux-")]
 WIDE = "gamma = 0.995"
 THRESHOLDS = {
@@ -146,11 +148,12 @@ def kikolo_table(found: Cells, base: Cells, figure: str) -> Table:
 
 
 def competitor_table(found: Cells, base: Cells, figure: str) -> Table:
-    """The competitors with other constants, beside those of their papers."""
+    """The competitors with other constants, beside the default ones."""
     losses = [loss for loss in rates(found) if (KIKOLO, loss) in base]
     rows = []
     for key, (name, text) in COMPETITORS.items():
-        rows.append([name, "its paper's constants", *(base[name, loss].text() for loss in losses)])
+        source = DEFAULTS.get(name, "its paper's constants")
+        rows.append([name, source, *(base[name, loss].text() for loss in losses)])
         rows.append([name, text, *(found[key, loss].text() for loss in losses)])
     rows.append([KIKOLO, "as read", *(base[KIKOLO, loss].text() for loss in losses)])
     rows.append([KIKOLO, WIDE, *(found["wide", loss].text() for loss in losses)])
