@@ -2,7 +2,7 @@
 
 import pytest
 
-from anabranch.papers.kikolo import readings, states, throughput
+from anabranch.papers.kikolo import friendliness, readings, states, throughput
 from anabranch.papers.kikolo.cells import NAMES, Cell, power, rates
 
 
@@ -51,3 +51,18 @@ def test_the_table_of_competitors_has_linux_as_the_source_of_bic() -> None:
     sources = {name: source for name, source, *_ in reversed(rows)}
     assert sources["BIC"] == "Linux's constants"
     assert sources["Scalable"] == "its paper's constants"
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict", "says"),
+    [
+        (Cell(60.0, 2.0), "holds", "of their own kind; least 60 %"),
+        (Cell(41.0, 10.0), "holds", "of their own kind (or the interval reaches it); least 41 %"),
+        (Cell(41.0, 2.0), "holds partly", "of their own kind; least 41 %"),
+    ],
+)
+def test_what_others_keep_within_an_interval_is_said_so(left: Cell, verdict: str, says: str) -> None:
+    found = {("a", 1e-3): Cell(99.0, None), ("b", 1e-3): Cell(98.0, None), ("c", 1e-3): left}
+    claim = friendliness._friendly("key", "where", "says", found, ("a", "b", "c"), [1e-3], 50.0, "")
+    assert claim.verdict == verdict
+    assert says in claim.evidence

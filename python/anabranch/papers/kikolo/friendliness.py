@@ -183,6 +183,11 @@ def _friendly(
         (value, name, loss) for value, name, loss in judged if value + (found[name, loss].half_width or 0.0) < least
     ]
     lowest = min(judged)
+    near = (
+        " (or the interval reaches it)"
+        if any(value < least and (value, name, loss) not in hurt for value, name, loss in judged)
+        else ""
+    )
     cases = "; ".join(
         f"{name} at {at([loss for _, other, loss in hurt if other == name])}"
         for name in dict.fromkeys(name for _, name, _ in hurt)
@@ -193,7 +198,7 @@ def _friendly(
         says,
         "holds" if not hurt else "holds partly" if 2 * len(hurt) < len(judged) else "does not hold",
         f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of their throughput beside five "
-        f"of their own kind; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
+        f"of their own kind{near}; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
         + (f". Less: {cases}." if hurt else "."),
         why if hurt else "",
     )
