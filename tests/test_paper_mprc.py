@@ -1,5 +1,6 @@
 """The study of MPRC: bounds of forwarding, and measures of throughput over time, by hand."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -111,3 +112,14 @@ def test_three_applications_that_are_no_less_steady_than_two_share_as_the_thesis
     assert two.varies(fairness.TOGETHER).value == pytest.approx(100 * 0.048**0.5 * (1 / 1.04 + 1 / 0.96) / 2)
     assert fairness._three(two, _applications(3, 3.0)).verdict == "holds"
     assert fairness._three(two, _applications(3, 0.1)).verdict == "holds partly"
+
+
+def test_the_two_paths_of_abilene_have_the_delays_that_the_readme_says() -> None:
+    """4,977 km by Los Angeles and 3,952 km by Denver over 2e8 m/s, and 1 ms for each of four links."""
+    lengths = {(link.source, link.target): link.length_m or 0.0 for link in topologies.load("topozoo/Abilene").links}
+    south = ("Seattle", "Sunnyvale", "Los Angeles", "Houston", "Atlanta")
+    north = ("Seattle", "Denver", "Kansas City", "Indianapolis", "Atlanta")
+    delays = [sum(lengths[ends] / 2e8 * 1e3 + 1 for ends in itertools.pairwise(path)) for path in (north, south)]
+    assert f"plus 1 ms a link, as the thesis says: {delays[0]:.1f} and {delays[1]:.1f} ms" in README.read_text(
+        encoding="utf-8"
+    )
