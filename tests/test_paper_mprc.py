@@ -123,3 +123,7 @@ def test_the_two_paths_of_abilene_have_the_delays_that_the_readme_says() -> None
     assert f"plus 1 ms a link, as the thesis says: {delays[0]:.1f} and {delays[1]:.1f} ms" in README.read_text(
         encoding="utf-8"
     )
+    packets = [2 * delay / 1e3 * 10e6 / (1500 * 8) for delay in delays]
+    assert f"products of the two paths are {packets[0]:.0f} and {packets[1]:.0f} packets" in README.read_text(
+        encoding="utf-8"
+    )

@@ -91,7 +91,7 @@ class Readings:
         return Table(
             "queues",
             "Queues, Figures 5.3 and 5.5",
-            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay product of one path is some 40 packets.",
+            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay products of the two paths are 40 and 48 packets.",
             ["forwarding", "stack", *QUEUES.values()],
             [
                 [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in QUEUES)]
