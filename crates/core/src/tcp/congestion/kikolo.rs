@@ -292,9 +292,10 @@ impl CongestionControl for Kikolo {
         let reduced = (cwnd * remainder(self.region(), &self.parameters)).max(MIN_SSTHRESH);
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
             self.before_reduction = self.window;
+            let is_first = self.window.last_loss.is_infinite();
             self.window.last_loss = cwnd;
-            let is_first = self.window.ssthresh.is_infinite() || matches!(event.kind, CongestionKind::Timeout { .. });
-            if is_first || self.parameters.threshold_by == ThresholdBy::Every {
+            let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
+            if is_first || is_timeout || self.parameters.threshold_by == ThresholdBy::Every {
                 self.window.ssthresh = match self.parameters.threshold {
                     Threshold::Reduced => reduced,
                     Threshold::Half => (cwnd / 2.0).max(MIN_SSTHRESH),
