@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from anabranch.papers import measures
-from anabranch.papers.kikolo.cells import KIKOLO, NAMES, OTHERS, Cells, at, carried, cells, power, rates
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, power, rates
 from anabranch.papers.kikolo.throughput import CAPACITY, FIRST_ABOVE, RATE, compared, leaders
 from anabranch.papers.study import Table
 from anabranch.results import Result
@@ -54,14 +54,14 @@ def shares(result: Result, figure: str) -> Cells:
 def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int, int, str]:
     """Number of comparisons of the figure's claim that other variants lead, number of all comparisons, and the leaders as text."""
     losses = _judged(found, base, figure)
-    behind = compared(base, found, reading, losses, OTHERS)
+    behind = compared(base, found, reading, losses, RIVALS)
     where = {
         one: [loss for loss, names in zip(losses, behind, strict=True) if one in names]
-        for one in OTHERS
+        for one in RIVALS
         if any(one in names for names in behind)
     }
     text = "; ".join(f"{one} at {at(which)}" for one, which in where.items())
-    return sum(map(len, behind)), len(losses) * len(OTHERS), text
+    return sum(map(len, behind)), len(losses) * len(RIVALS), text
 
 
 def against_linux(found: Cells, reading: str, figure: str) -> str:
