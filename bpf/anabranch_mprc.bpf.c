@@ -13,6 +13,10 @@
  * - The receiver's delayed ACKs, up to 40 ms, may outlast the timeout where RTTs are short. The sender cannot switch them off.
  * - After more duplicate ACKs than segments are outstanding, Linux lowers tcp_reordering to these, and duplicate ACKs make losses again.
  * - Each further timeout without an ACK between doubles the RTO. FastRTO doubles only while nothing is delivered.
+ *
+ * What this program does by choice: it halves the window again for a further timeout of the same window of data if segments were
+ * acknowledged since the timeout before. The thesis (chapter 4) reduces nothing then. But Linux sends the whole window again at each
+ * timeout. Without the second halving, queues that are full stay full, and more is sent in vain.
  */
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"
@@ -49,7 +53,7 @@ void BPF_PROG(mprc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
-/* Linux calls it once for a window of data; a further timeout in it reduces nothing (section 4.2). */
+/* Linux calls it once for a window of data, and again for a timeout in it behind an ACK of new data (tcp_enter_loss). */
 SEC("struct_ops/mprc_ssthresh")
 u32 BPF_PROG(mprc_ssthresh, struct sock *sk)
 {

@@ -10,9 +10,11 @@ import pytest
 
 from anabranch.compile import compile_run
 from anabranch.papers import registry
+from anabranch.papers.multipath_forwarding import parallel_claims
 from anabranch.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
-from anabranch.papers.statements import Statements, judged
+from anabranch.papers.statements import Statements, judged, load
 from anabranch.papers.study import Claim
+from anabranch.report.chart import with_interval
 from anabranch.scenario import Scenario
 
 SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
@@ -78,3 +80,12 @@ def test_a_claim_is_told_by_its_row_with_our_values() -> None:
 
 def test_a_gain_is_in_percent() -> None:
     assert gain(Estimate(1.5, 0.1)) == Estimate(50.0, 10.0)
+
+
+def test_both_changes_hurt_a_single_path_if_they_do_with_and_without_loss() -> None:
+    said = load(registry.folder("multipath-forwarding"))
+    for lossy, verdict in ((0.9, "holds"), (1.1, "holds partly")):
+        table = pl.DataFrame({"seed": [1, 1], "loss": [0.0, 0.001], "ratio": [0.95, lossy]})
+        claim = parallel_claims._single_path_claim(said, Ratios(table))
+        assert (claim.where, claim.verdict) == ("Section III.A.3", verdict)
+        assert claim.evidence.endswith(f"relative goodput 0.950, with link loss 0.001 {with_interval(lossy, None)}.")

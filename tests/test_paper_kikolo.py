@@ -2,8 +2,8 @@
 
 import pytest
 
-from anabranch.papers.kikolo import states, throughput
-from anabranch.papers.kikolo.cells import Cell, power, rates
+from anabranch.papers.kikolo import friendliness, readings, states, throughput
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, Cell, power, rates
 
 
 def test_the_mended_equations_balance_every_state() -> None:
@@ -41,3 +41,37 @@ def test_packet_error_rates_between_bounds_leave_the_bounds_out() -> None:
     assert rates(found, above=1e-4) == [3e-4, 1e-3]
     assert rates(found, below=1e-4) == [1e-5]
     assert [power(loss) for loss in rates(found)] == ["1e-5", "1e-4", "3e-4", "1e-3"]
+
+
+def test_the_table_of_competitors_has_linux_as_the_source_of_bic() -> None:
+    """BIC's paper has a factor of 0.875 and Smax = 32; ours has Linux's 819/1024 and 16 (about.md)."""
+    found = {(key, 1e-3): Cell(1.0, None) for key in (*readings.COMPETITORS, *readings.KIKOLOS)}
+    base = {(name, 1e-3): Cell(1.0, None) for name in NAMES.values()}
+    rows = readings.competitor_table(found, base, "figure-5").rows
+    sources = {name: source for name, source, *_ in reversed(rows)}
+    assert sources["BIC"] == "Linux's constants"
+    assert sources["Scalable"] == "its paper's constants"
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict", "says"),
+    [
+        (Cell(60.0, 2.0), "holds", "of their own kind; least 60 %"),
+        (Cell(41.0, 10.0), "holds", "of their own kind (or the interval reaches it); least 41 %"),
+        (Cell(41.0, 2.0), "holds partly", "of their own kind; least 41 %"),
+    ],
+)
+def test_what_others_keep_within_an_interval_is_said_so(left: Cell, verdict: str, says: str) -> None:
+    found = {("a", 1e-3): Cell(99.0, None), ("b", 1e-3): Cell(98.0, None), ("c", 1e-3): left}
+    claim = friendliness._friendly("key", "where", "says", found, ("a", "b", "c"), [1e-3], 50.0, "")
+    assert claim.verdict == verdict
+    assert says in claim.evidence
+
+
+def test_claims_are_judged_by_the_variants_of_the_paper() -> None:
+    """CUBIC, which the paper does not have, leads Kikolo here. Nothing else does."""
+    found = {(name, 1e-2): Cell(90.0 if name == "CUBIC" else 1.0, 0.0) for name in NAMES.values()}
+    found[KIKOLO, 1e-2] = Cell(50.0, 0.0)
+    claim = throughput.first(found, "figure-5", "")
+    assert (claim.verdict, claim.evidence[:46]) == ("holds", "Kikolo leads in 7 of 7 comparisons and is led ")
+    assert "CUBIC" not in claim.evidence

@@ -61,6 +61,8 @@ def test_the_text_of_kikolo_gives_no_share_of_a_link_of_1_gbit_s() -> None:
     assert {number.where for number in numbers.values()} == {"Figure 4", "Figure 6", "Figure 8"}
     shares = [number.said for number in numbers.values() if number.where == "Figure 6"]
     assert set(shares) == {"almost 100%"}
+    named = {number.id.split("-")[2] for number in numbers.values() if number.where == "Figure 6"}
+    assert named == {"kikolo", "bic"}
 
 
 def test_tables_are_quoted_in_the_order_of_their_columns() -> None:

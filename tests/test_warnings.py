@@ -184,6 +184,23 @@ def test_a_least_timeout_below_the_granularity() -> None:
     assert warnings(stack + 'min_rto = "300ms"\n') == {}
 
 
+@pytest.mark.parametrize("paths", ["", "paths = { disjoint = 2 }"])
+def test_a_round_trip_beyond_the_greatest_fast_rto(paths: str) -> None:
+    """There over the slower way, 1 + 250 + 1 ms at most; back over the faster one, 1 + 50 + 1 ms: 304 ms."""
+    text = TWO_WAYS
+    for ends, delay in (("ha", "1ms"), ("ab", "125ms"), ("bd", "125ms"), ("ac", "25ms"), ("cd", "25ms"), ("di", "1ms")):
+        link = f'source = "{ends[0]}", target = "{ends[1]}"'
+        text = text.replace(link, f'{link}, delay = "{delay}"')
+    text += f'stack = "x"\nrouting = "spray"\n[routing.spray]\nselect = "random"\n{paths}\n'
+    text += '[stacks.x]\npreset = "mprc"\ndetection = { name = "fast-rto", max_rto = "RTO" }\n'
+    assert warnings(text.replace("RTO", "304ms")) == {
+        "traffic[0].stack": "is FastRTO of at most 304ms, and the round trip of h to i takes 304ms: each segment there expires before its "
+        'ACK; give detection = { name = "fast-rto", max_rto = "608ms" }'
+    }
+    assert warnings(text.replace("RTO", "305ms")) == {}
+    assert warnings(text.replace("RTO", "304ms").replace('"fast-rto", max_rto = "304ms"', '"dup-ack"')) == {}
+
+
 MARKS = 'queue = "ecn-threshold"'
 
 

@@ -1,13 +1,14 @@
 //! Warnings about a run that is valid but may not be intended. They are computed before it begins.
 
 mod cut_off;
+mod early_expiry;
 mod fewer_paths;
 mod routes;
 mod unmarked;
 
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{LinkId, NodeId, RunSpec};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use serde::Serialize;
 
 /// One thing that may not be expected. Routings, traffic groups, events, links and nodes are indexes into the run.
@@ -40,6 +41,21 @@ pub enum Finding {
         /// The first of them.
         link: LinkId,
     },
+    /// The greatest FastRTO is shorter than the round trip of a path.
+    EarlyExpiry {
+        /// The traffic group.
+        traffic: usize,
+        /// How many pairs have such a path.
+        pairs: usize,
+        /// The one with the longest round trip.
+        src: NodeId,
+        /// The destination of the pair.
+        dst: NodeId,
+        /// By the delays of links, there on the slowest path and back on the fastest one.
+        round_trip: Duration,
+        /// The greatest FastRTO.
+        timeout: Duration,
+    },
     /// Failed links leave pairs with traffic without a path.
     CutOff {
         /// The event that did it.
@@ -70,6 +86,7 @@ fn findings(spec: &RunSpec) -> Result<Vec<Finding>, RoutingError> {
     let graph = Graph::of_specs(spec.nodes.len(), &spec.links)?;
     let mut found = fewer_paths::find(spec, &graph)?;
     found.extend(unmarked::find(spec, &graph)?);
+    found.extend(early_expiry::find(spec, &graph)?);
     found.extend(cut_off::find(spec, &graph)?);
     Ok(found)
 }

@@ -2,6 +2,8 @@
 
 use crate::routing::{Graph, RoutingError, explicit_paths, next_hops};
 use crate::spec::{HopsSpec, LinkId, NodeId};
+use crate::units::Duration;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// For each node, the next hops to a destination.
@@ -62,6 +64,39 @@ impl Routes {
                 arrived
             }
         }
+    }
+
+    /// The delays of the fastest and of the slowest path; `None` if none arrives. Next hops in a circle count as no path.
+    pub(super) fn delays(&self, graph: &Graph, src: NodeId, dst: NodeId) -> Option<(Duration, Duration)> {
+        let next_hops = match self {
+            Routes::Paths(paths) => {
+                let sums = paths.iter().map(|links| links.iter().map(|link| graph.link(*link).delay.0).sum());
+                let sums: Vec<u64> = sums.collect();
+                return Some((Duration(*sums.iter().min()?), Duration(*sums.iter().max()?)));
+            }
+            Routes::NextHops(next_hops) => next_hops,
+        };
+        let mut entering: HashMap<NodeId, usize> = HashMap::new();
+        let mut links: Vec<LinkId> = self.steps(graph, src).into_iter().map(|(_, link)| link).collect();
+        links.sort_unstable();
+        links.dedup();
+        links.iter().for_each(|link| *entering.entry(graph.link(*link).dst).or_default() += 1);
+        let mut known = HashMap::from([(src, (Duration::ZERO, Duration::ZERO))]);
+        let mut ready = vec![src]; // nodes to which no path leads that is not known yet
+        while let Some(node) = ready.pop() {
+            let (least, greatest) = known[&node];
+            for link in next_hops[node as usize].iter().map(|link| graph.link(*link)) {
+                let (least, greatest) = (least + link.delay, greatest + link.delay);
+                let both = known.entry(link.dst).or_insert((least, greatest));
+                *both = (both.0.min(least), both.1.max(greatest));
+                let left = entering.get_mut(&link.dst)?;
+                *left = left.checked_sub(1)?;
+                if *left == 0 {
+                    ready.push(link.dst);
+                }
+            }
+        }
+        known.get(&dst).copied()
     }
 
     /// The links of all routes, each with the one that packets come from; `None` before it is the host.

@@ -24,6 +24,8 @@ NAMES = {
 }
 """The variants of the paper, in its order, and CUBIC, which came after it."""
 OTHERS = [name for name in NAMES.values() if name != KIKOLO]
+RIVALS = [name for name in OTHERS if name != "CUBIC"]
+"""The variants that the paper compares with Kikolo: its claims are judged by them."""
 TRADITIONAL = ("NewReno", "Vegas", "Westwood+")
 PAYLOAD_SHARE = 1460 / 1500
 """The payload that a full link carries, as a share of its rate."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from anabranch.papers import charts, measures
-from anabranch.papers.kikolo.cells import NAMES, OTHERS, TRADITIONAL, Cells, at, cells, frame, power, rates
+from anabranch.papers.kikolo.cells import NAMES, OTHERS, RIVALS, TRADITIONAL, Cells, at, cells, frame, power, rates
 from anabranch.papers.study import Claim, Number, Picture, Table
 from anabranch.results import Result
 
@@ -87,7 +87,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
     low_8 = rates(eight, below=1e-4)
     most = [
         name
-        for name in OTHERS
+        for name in RIVALS
         if all(eight[name, loss].mean - (eight[name, loss].half_width or 0.0) > 50.0 for loss in low_8)
     ]
     compound = kept["figure-7"]
@@ -109,7 +109,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             "Figure 7",
             "Kikolo demonstrates excellent friendliness above 1e-4 (1 Gbit/s).",
             kept["figure-7"],
-            OTHERS,
+            RIVALS,
             high_7,
             EXCELLENT,
             "Where the others cannot fill the link, Kikolo takes nothing from them. Westwood+ can fill it.",
@@ -148,7 +148,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             "Figure 8",
             "Kikolo is friendly towards all variants above 1e-4 (100 Mbit/s).",
             kept["figure-8"],
-            OTHERS,
+            RIVALS,
             rates(eight, above=1e-4),
             LEFT,
             "",
@@ -157,12 +157,12 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             "figure-8-more",
             "Figure 8",
             "As the packet error rate falls, Kikolo obtains more than 50 % (100 Mbit/s).",
-            "holds" if len(most) == len(OTHERS) else "holds partly" if most else "does not hold",
+            "holds" if len(most) == len(RIVALS) else "holds partly" if most else "does not hold",
             f"Below 1e-4 against {', '.join(most) or 'none'}; "
-            + ", ".join(f"{name} {_range(eight, name, low_8)}" for name in OTHERS)
+            + ", ".join(f"{name} {_range(eight, name, low_8)}" for name in RIVALS)
             + ".",
             ""
-            if len(most) == len(OTHERS)
+            if len(most) == len(RIVALS)
             else "Westwood+ does not cut its window to less than the path carries. Ten flows have windows of 20 segments. BIC and "
             "Scalable behave as Reno only up to 14 and 16 segments. Beyond, they cut a fifth and an eighth of the window, and "
             "Kikolo a quarter.",
@@ -183,6 +183,11 @@ def _friendly(
         (value, name, loss) for value, name, loss in judged if value + (found[name, loss].half_width or 0.0) < least
     ]
     lowest = min(judged)
+    near = (
+        " (or the interval reaches it)"
+        if any(value < least and (value, name, loss) not in hurt for value, name, loss in judged)
+        else ""
+    )
     cases = "; ".join(
         f"{name} at {at([loss for _, other, loss in hurt if other == name])}"
         for name in dict.fromkeys(name for _, name, _ in hurt)
@@ -193,7 +198,7 @@ def _friendly(
         says,
         "holds" if not hurt else "holds partly" if 2 * len(hurt) < len(judged) else "does not hold",
         f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of their throughput beside five "
-        f"of their own kind; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
+        f"of their own kind{near}; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
         + (f". Less: {cases}." if hurt else "."),
         why if hurt else "",
     )
@@ -214,7 +219,7 @@ def reading_table(found: Mapping[str, Cells]) -> Table:
         "Kikolo's share of the throughput in percent. The wide ramp-up would put Kikolo first in figures 5 and 6. But with it Kikolo takes "
         "throughput from BIC and Scalable; in the paper's figure 7 it suffers against them. No single gamma gives both. With ssthresh at the "
         "window before a loss, Kikolo takes still more. If only the first loss and timeouts set ssthresh, Kikolo has about as much as BIC and "
-        "Scalable.",
+        "Scalable below 1e-4.",
         ["Against", "Reading", *map(power, losses)],
         rows,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from anabranch.papers import measures
-from anabranch.papers.kikolo.cells import KIKOLO, NAMES, OTHERS, Cells, at, carried, cells, power, rates
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, power, rates
 from anabranch.papers.kikolo.throughput import CAPACITY, FIRST_ABOVE, RATE, compared, leaders
 from anabranch.papers.study import Table
 from anabranch.results import Result
@@ -32,6 +32,8 @@ COMPETITORS = {
     "linux-vegas": ("Vegas", "Linux: alpha 2, beta 4"),
     "compound-5": ("Compound", "delay part shrinks from 5 waiting segments on, not 30"),
 }
+DEFAULTS = {"BIC": "Linux's constants"}
+"""Source of the default constants of competitors that do not have those of their papers."""
 LINUX = [key for key in COMPETITORS if key.startswith("linux-")]
 WIDE = "gamma = 0.995"
 THRESHOLDS = {
@@ -52,14 +54,14 @@ def shares(result: Result, figure: str) -> Cells:
 def ahead_of(found: Cells, base: Cells, reading: str, figure: str) -> tuple[int, int, str]:
     """Number of comparisons of the figure's claim that other variants lead, number of all comparisons, and the leaders as text."""
     losses = _judged(found, base, figure)
-    behind = compared(base, found, reading, losses, OTHERS)
+    behind = compared(base, found, reading, losses, RIVALS)
     where = {
         one: [loss for loss, names in zip(losses, behind, strict=True) if one in names]
-        for one in OTHERS
+        for one in RIVALS
         if any(one in names for names in behind)
     }
     text = "; ".join(f"{one} at {at(which)}" for one, which in where.items())
-    return sum(map(len, behind)), len(losses) * len(OTHERS), text
+    return sum(map(len, behind)), len(losses) * len(RIVALS), text
 
 
 def against_linux(found: Cells, reading: str, figure: str) -> str:
@@ -146,11 +148,12 @@ def kikolo_table(found: Cells, base: Cells, figure: str) -> Table:
 
 
 def competitor_table(found: Cells, base: Cells, figure: str) -> Table:
-    """The competitors with other constants, beside those of their papers."""
+    """The competitors with other constants, beside the default ones."""
     losses = [loss for loss in rates(found) if (KIKOLO, loss) in base]
     rows = []
     for key, (name, text) in COMPETITORS.items():
-        rows.append([name, "its paper's constants", *(base[name, loss].text() for loss in losses)])
+        source = DEFAULTS.get(name, "its paper's constants")
+        rows.append([name, source, *(base[name, loss].text() for loss in losses)])
         rows.append([name, text, *(found[key, loss].text() for loss in losses)])
     rows.append([KIKOLO, "as read", *(base[KIKOLO, loss].text() for loss in losses)])
     rows.append([KIKOLO, WIDE, *(found["wide", loss].text() for loss in losses)])

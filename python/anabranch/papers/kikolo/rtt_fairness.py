@@ -6,11 +6,12 @@ import altair as alt
 import polars as pl
 
 from anabranch.papers import measures
-from anabranch.papers.kikolo.cells import KIKOLO, NAMES, TRADITIONAL, Cells, cells, frame, power, rates
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, TRADITIONAL, Cells, cells, frame, power, rates
 from anabranch.papers.study import Claim, Number, Picture, Table
 from anabranch.report.chart import PALETTE
 from anabranch.results import Result
 
+_OF_THE_PAPER = (KIKOLO, *RIVALS)
 COMPARABLE = 2.0
 """Two ratios are comparable if the greater is at most this many times the smaller."""
 
@@ -73,16 +74,16 @@ def claims(found: Cells) -> list[Claim]:
     follow = [
         name for name in ("BIC", "HighSpeed") if not any(found[KIKOLO, loss].leads(found[name, loss]) for loss in low)
     ]
-    worst = [max(NAMES.values(), key=lambda name: found[name, loss].mean) for loss in low]
+    worst = [max(_OF_THE_PAPER, key=lambda name: found[name, loss].mean) for loss in low]
     spread = {
         loss: (
-            max((found[name, loss].mean, name) for name in NAMES.values()),
-            min((found[name, loss].mean, name) for name in NAMES.values()),
+            max((found[name, loss].mean, name) for name in _OF_THE_PAPER),
+            min((found[name, loss].mean, name) for name in _OF_THE_PAPER),
         )
         for loss in high
     }
     same = [loss for loss, (most, least) in spread.items() if _comparable(most[0], least[0])]
-    without = {loss: [found[name, loss].mean for name in NAMES.values() if name != "Westwood+"] for loss in high}
+    without = {loss: [found[name, loss].mean for name in _OF_THE_PAPER if name != "Westwood+"] for loss in high}
     same_without = [loss for loss, values in without.items() if _comparable(max(values), min(values))]
     return [
         Claim(

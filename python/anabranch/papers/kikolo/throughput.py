@@ -8,7 +8,7 @@ from itertools import combinations
 import polars as pl
 
 from anabranch.papers import charts, measures
-from anabranch.papers.kikolo.cells import KIKOLO, NAMES, OTHERS, Cells, at, carried, cells, frame, power, rates
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
 from anabranch.papers.study import Claim, Number, Picture, Verdict
 from anabranch.results import Result
 
@@ -64,16 +64,16 @@ def compared(found: Cells, kikolo: Cells, name: str, losses: Sequence[float], ot
 def first(found: Cells, figure: str, reason: str) -> Claim:
     """The claim that Kikolo leads all others above a packet error rate."""
     losses = rates(found, above=FIRST_ABOVE[figure])
-    ahead = [[one for one in OTHERS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
-    behind = compared(found, found, KIKOLO, losses, OTHERS)
-    lost, won, total = sum(map(len, behind)), sum(map(len, ahead)), len(losses) * len(OTHERS)
+    ahead = [[one for one in RIVALS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
+    behind = compared(found, found, KIKOLO, losses, RIVALS)
+    lost, won, total = sum(map(len, behind)), sum(map(len, ahead)), len(losses) * len(RIVALS)
     verdict: Verdict = "holds" if not lost else "holds partly" if won > lost else "does not hold"
-    by_other = {one: [loss for loss, names in zip(losses, behind, strict=True) if one in names] for one in OTHERS}
+    by_other = {one: [loss for loss, names in zip(losses, behind, strict=True) if one in names] for one in RIVALS}
     beaten = "; ".join(f"{one} leads it at {at(where)}" for one, where in by_other.items() if where)
     values = ", ".join(
         f"at {power(loss)} {KIKOLO} {found[KIKOLO, loss].text()} %, the best other {best} {found[best, loss].text()} %"
         for loss in losses
-        for best in [max(OTHERS, key=lambda one: found[one, loss].mean)]
+        for best in [max(RIVALS, key=lambda one: found[one, loss].mean)]
     )
     return Claim(
         f"{figure}-first",
@@ -158,11 +158,11 @@ def order(found: Cells) -> Claim:
 
 
 def numbers(found: Cells, figure: str) -> list[Number]:
-    """Kikolo's share at each packet error rate, and the best other's."""
+    """Kikolo's share at each packet error rate, and the best other's; in figure 6 BIC's, too, where the paper names it."""
     made = []
     for loss in rates(found):
         cell = found[KIKOLO, loss]
-        best = max(OTHERS, key=lambda one: found[one, loss].mean)
+        best = max(RIVALS, key=lambda one: found[one, loss].mean)
         what = f"payload of the link, packet error rate {power(loss)}, {RATE[figure]}"
         made.append(
             Number(
@@ -175,4 +175,7 @@ def numbers(found: Cells, figure: str) -> list[Number]:
                 remark=f"best other: {best}, {found[best, loss].text()} %",
             )
         )
+    if figure == "figure-6":
+        full = {loss: found["BIC", loss] for loss in rates(found, below=1e-4)}
+        made += [Number(f"figure-6-bic-{power(loss)}", cell.mean, cell.half_width) for loss, cell in full.items()]
     return made

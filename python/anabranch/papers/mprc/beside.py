@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 WITH = {"newreno": "NewReno", "newreno-rack-tlp": "NewReno + RACK-TLP", "cubic": "Cubic", "bbr": "BBR", "mprc": "MPRC"}
-WHERE = "Abstract, Section 6"
+WHERE = "Abstract, Chapter 6"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:

@@ -57,7 +57,7 @@ MEASURED = (
 )
 """Stacks with a row among the numbers; the table has all stacks."""
 AHEAD = 1.05
-WHERE = "Section 6, left for later"
+WHERE = "Chapter 6, left for later"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
@@ -88,7 +88,7 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
     found = verdict(*behind.values())
     return Claim(
         "comparisons",
-        "Section 6",
+        "Chapter 6",
         "Under multipath routing MPRC is superior to other congestion control algorithms.",
         found,
         f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; these stacks have more than 5 % less: {', '.join(far)}.",
@@ -106,7 +106,7 @@ def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
     ahead = [rates[with_it, 0.0].value > AHEAD * rates[plain, 0.0].value for with_it, plain in pairs.values()]
     return Claim(
         "fast-rto-alone",
-        "Section 4",
+        "Chapter 4",
         "It is FastRTO in place of duplicate ACKs that copes with reordering.",
         verdict(*ahead),
         "With FastRTO instead of duplicate ACKs, and nothing else changed: "

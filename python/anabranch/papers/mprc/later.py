@@ -38,7 +38,7 @@ REROUTED = {
     "disjoint": "disjoint paths",
     "disjoint-for-good": "disjoint paths, never computed anew",
 }
-WHERE = "Section 6, left for later"
+WHERE = "Chapter 6, left for later"
 
 
 def findings(results: Mapping[str, Result]) -> Findings:

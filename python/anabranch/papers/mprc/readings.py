@@ -79,7 +79,7 @@ class Readings:
             ),
             Table(
                 "parameters",
-                "FastRTO's parameters, Section 4",
+                "FastRTO's parameters, Chapter 4",
                 "Mbit/s of MPRC on Abilene at random, for parameters that the thesis does not give (docs/models/fast-rto.md has the search).",
                 ["parameters", *heads],
                 [[what, *self._row(stack, columns)] for stack, what in OF_MPRC.items()],
@@ -91,7 +91,7 @@ class Readings:
         return Table(
             "queues",
             "Queues, Figures 5.3 and 5.5",
-            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay product of one path is some 40 packets.",
+            "Mbit/s on Abilene. The thesis does not give the length of its queues. The bandwidth-delay products of the two paths are 40 and 48 packets.",
             ["forwarding", "stack", *QUEUES.values()],
             [
                 [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in QUEUES)]

@@ -140,7 +140,7 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
     return Claim(
         "abilene-newreno",
         "Figure 5.5",
-        "NewReno fluctuates, but has 10 Mbit/s on average, as much as one path.",
+        "NewReno has 10 Mbit/s on average, as much as one path.",
         found,
         f"{mean} Mbit/s over disjoint paths, {abilene.rate('newreno', 'ecmp')} hop by hop.",
         ""

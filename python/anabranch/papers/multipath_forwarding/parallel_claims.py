@@ -15,10 +15,14 @@ THRESHOLDS = (3, 6, 9, 12, 15)
 LOSSES = (0.0, 0.001)
 
 
-def claims(said: Statements, grid: Ratios, thresholds: Ratios, ports: Ratios, read: Ratios) -> list[Claim]:
-    """The claims, from relative goodput: by scheme, paths, difference and loss; by threshold; by a hash of ports; and in other readings."""
+def claims(
+    said: Statements, grid: Ratios, thresholds: Ratios, both: Ratios, ports: Ratios, read: Ratios
+) -> list[Claim]:
+    """The claims, from relative goodput: by scheme, paths, difference and loss; by threshold; of both changes over a single path; by a
+    hash of ports; and in other readings."""
     means = _Means(grid)
     return [
+        _single_path_claim(said, both),
         *_figure_4_claims(said, thresholds),
         *_figure_5_claims(said, means, read),
         *_figures_6_to_8_claims(said, means, read),
@@ -51,6 +55,11 @@ class _Means:
                 )
                 found += [step >= first / 2 for step in later]
         return found
+
+
+def _single_path_claim(said: Statements, both: Ratios) -> Claim:
+    lossless, lossy = (both.at(loss=loss) for loss in LOSSES)
+    return said.claim("both-hurt-a-single-path", [lossless.mean < 1, lossy.mean < 1], lossless=lossless, lossy=lossy)
 
 
 def _figure_4_claims(said: Statements, ratios: Ratios) -> list[Claim]:

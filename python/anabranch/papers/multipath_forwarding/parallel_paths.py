@@ -31,6 +31,8 @@ _FIGURE_4 = {
     "stacks.tcp.detection": f'{{ name = "dup-ack", threshold = {list(THRESHOLDS)} }}',
 }
 _FIGURE_4_DIFFERENCES = (25, 100)
+_BOTH_ON_ONE = merged(schemes.INTEGRATED.settings(), {"stacks.tcp.detection": '{ name = "dup-ack", threshold = 6 }'})
+"""Both changes over a single path. The threshold by the number of paths would be three there."""
 
 
 def experiments(lab: Lab) -> list[Experiment]:
@@ -50,6 +52,7 @@ def experiments(lab: Lab) -> list[Experiment]:
         experiment(f"figure-4-{paths}", schemes.STANDARD.settings(), _delays(paths, _FIGURE_4_DIFFERENCES), _FIGURE_4)
         for paths in PATHS
     ]
+    made.append(experiment("both-on-a-single-path", _BOTH_ON_ONE, _delays(1, ()), losses))
     made.append(experiment("parallel-ports", schemes.FLOW_LEVEL.settings(), readings.ALL_FIELDS))
     return made + [experiment(name, settings) for name, settings in spread.settings(lab).items()]
 
@@ -67,8 +70,9 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     )
     thresholds = Ratios(relative(_collected(results, "figure-4", _FIGURE_4_DIFFERENCES), lossy))
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
+    both = Ratios(relative(total(results["both-on-a-single-path"], _KEYS), single, on=["loss"]))
     said = statements.load(lab.folder)
-    claims = parallel_claims.claims(said, grid, thresholds, ports, readings.ratios(results))
+    claims = parallel_claims.claims(said, grid, thresholds, both, ports, readings.ratios(results))
     pictures = parallel_figures.pictures(grid, thresholds)
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def routes(case: "Case") -> Iterator[Problem]:
-    """Fewer paths than a routing asks for, DCTCP in queues that do not mark, pairs that failures leave without a path."""
+    """Fewer paths than a routing asks for, DCTCP in queues that do not mark, round trips beyond the greatest FastRTO, pairs that failures
+    leave without a path."""
     if not _is_concerned(case):
         return
     from anabranch import _core
@@ -30,6 +31,7 @@ def _is_concerned(case: "Case") -> bool:
     return (
         any(event.fail is not None for event in variant.events)
         or any(isinstance(routing.paths, Disjoint | Shortest) for routing in variant.all_routings().values())
+        or any(stack.detection.name == "fast-rto" for stack in variant.all_stacks().values())
         or any(stack.congestion.name == "dctcp" for stack in variant.all_stacks().values())
     )
 
@@ -47,7 +49,7 @@ def _fewer_paths(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> P
 
 
 def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
-    entry, link = case.variant.traffic[found["traffic"]], spec["links"][found["link"]]
+    link = spec["links"][found["link"]]
     discipline = link["queue"]["discipline"]
     remedy = 'queue = "ecn-threshold"' if discipline == "drop-tail" else "ecn = true"
     more = "" if found["links"] == 1 else f", and those of {found['links'] - 1} other links"
@@ -55,7 +57,22 @@ def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Prob
         f"is DCTCP, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "
         f"give such queues {remedy}"
     )
-    path = ("traffic", found["traffic"])
+    return _of_stack(case, found, message)
+
+
+def _early_expiry(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
+    timeout, round_trip = (units.format_duration(found[key]) for key in ("timeout", "round_trip"))
+    others = "" if found["pairs"] == 1 else f", the longest of {found['pairs']} pairs,"
+    message = (
+        f"is FastRTO of at most {timeout}, and the round trip of {_pair(spec, found)}{others} takes {round_trip}: each segment there expires "
+        f'before its ACK; give detection = {{ name = "fast-rto", max_rto = "{units.format_duration(2 * found["round_trip"])}" }}'
+    )
+    return _of_stack(case, found, message)
+
+
+def _of_stack(case: "Case", found: dict[str, Any], message: str) -> Problem:
+    """A problem of the stack of a traffic group."""
+    entry, path = case.variant.traffic[found["traffic"]], ("traffic", found["traffic"])
     return Problem(path, message) if entry.stack is None else Problem((*path, "stack"), message, entry.stack)
 
 
@@ -81,4 +98,4 @@ def _pair(spec: dict[str, Any], ends: dict[str, Any]) -> str:
     return f"{spec['nodes'][ends['src']]} to {spec['nodes'][ends['dst']]}"
 
 
-_SAID = {"fewer-paths": _fewer_paths, "unmarked": _unmarked, "cut-off": _cut_off}
+_SAID = {"fewer-paths": _fewer_paths, "unmarked": _unmarked, "early-expiry": _early_expiry, "cut-off": _cut_off}

@@ -3,6 +3,7 @@
 //!
 //! The paper acknowledges a retransmitted segment at once while duplicate ACKs are outstanding. A receiver cannot see that a
 //! segment is a retransmission. This one assumes it if a segment fills the first hole while later data is queued.
+//! A segment that it has already is one for certain, but repairs nothing, and waits like others.
 
 use super::delayed::Waiting;
 use super::{AckPolicy, Arrival, ReceiverContext, When};

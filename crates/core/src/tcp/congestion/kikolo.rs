@@ -5,6 +5,7 @@
 //! - Table I prints `cwnd + 1 + rho/cwnd` in the ramp-up region. The text adds `rho/cwnd`, and one more would be slow
 //!   start: a parameter, by default the text.
 //! - A third duplicate ACK leads from S3 to S1 by the text, to S0 by equations (1) to (4): a parameter.
+//! - The ACK that leaves S0 adds nothing by section III.A.2, and grows the window by section III.A.1. We follow the former.
 //! - How S2 switches between the coarse and the refined scheme: a parameter.
 //! - The paper does not say where a reduction leaves ssthresh: at the reduced window, as in standard TCP, or at half of the
 //!   window, as section II describes standard TCP. In both, no window is below ssthresh after slow start, so that Table I's first column
@@ -291,9 +292,10 @@ impl CongestionControl for Kikolo {
         let reduced = (cwnd * remainder(self.region(), &self.parameters)).max(MIN_SSTHRESH);
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
             self.before_reduction = self.window;
+            let is_first = self.window.last_loss.is_infinite();
             self.window.last_loss = cwnd;
-            let is_first = self.window.ssthresh.is_infinite() || matches!(event.kind, CongestionKind::Timeout { .. });
-            if is_first || self.parameters.threshold_by == ThresholdBy::Every {
+            let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
+            if is_first || is_timeout || self.parameters.threshold_by == ThresholdBy::Every {
                 self.window.ssthresh = match self.parameters.threshold {
                     Threshold::Reduced => reduced,
                     Threshold::Half => (cwnd / 2.0).max(MIN_SSTHRESH),

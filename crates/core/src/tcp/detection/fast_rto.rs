@@ -1,4 +1,4 @@
-//! FastRTO, MPRC's loss detection (Chang 2024, section 4.1): time alone, no duplicate ACKs.
+//! FastRTO, MPRC's loss detection (Chang 2024, chapter 4): time alone, no duplicate ACKs.
 //!
 //! A segment is lost when the age of its last transmission exceeds FastRTO, whatever was delivered around it. So any number of
 //! segments may overtake it, as long as its RTT stays below FastRTO.
@@ -96,7 +96,7 @@ pub fn smooth(smoothed: f64, sample: f64, factor: f64) -> f64 {
     nearest_whole_plus(smoothed * factor, nearest_whole(sample * (1.0 - factor)))
 }
 
-/// The signal for losses (thesis section 4.2): the window shrinks once per window of data. So only segments count that were first
+/// The signal for losses (thesis, chapter 4): the window shrinks once per window of data. So only segments count that were first
 /// sent after the last reduction, when `reduced_at` was the next segment to send.
 pub fn signal_of(lost: impl IntoIterator<Item = u32>, reduced_at: u32) -> Signal {
     if lost.into_iter().any(|segment| segment >= reduced_at) { Signal::NewLoss } else { Signal::None }

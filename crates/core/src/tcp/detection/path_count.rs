@@ -1,5 +1,5 @@
-//! A threshold of duplicate ACKs by the number of paths over which packets are sprayed (Lee, Park and Choi, "TCP over Multipath
-//! Packet Forwarding Networks"). With more paths, more segments may overtake a late one.
+//! A threshold of duplicate ACKs by the number of paths over which packets are sprayed (Lee, Park and Choi, "Improving TCP
+//! Performance in Multipath Packet Forwarding Networks"). With more paths, more segments may overtake a late one.
 //!
 //! The routing defines the number of paths when the flow starts; a flow on a single path has one.
 

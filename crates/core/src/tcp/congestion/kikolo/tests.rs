@@ -94,6 +94,18 @@ fn ssthresh_may_be_set_by_the_first_loss_and_by_timeouts_only() {
     near(flow.kikolo.ssthresh(), 0.95 * 0.95 * 0.85 * 95.0, 1e-9);
 }
 
+/// HyStart++ (RFC 9406) sets ssthresh at its end, which is no reduction.
+#[test]
+fn the_first_loss_sets_ssthresh_also_behind_a_slow_start_that_has_set_it() {
+    let mut flow = HandDriven::new(Parameters { threshold_by: ThresholdBy::First, ..Parameters::default() });
+    (0..90).for_each(|_| flow.ack(true));
+    flow.kikolo.window.ssthresh = 100.0;
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.ssthresh(), 85.0, 1e-9);
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.ssthresh(), 85.0, 1e-9);
+}
+
 #[test]
 fn figure_1_transitions() {
     use State::{S0, S1, S2, S3};
