@@ -83,7 +83,8 @@ impl Sender {
         let may_be_spurious = if self.recovers_as_linux() {
             was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
         } else {
-            !repeated
+            // RFC 5682 sections 2.1 and 3.1 step 1: not within a recovery from a timeout, nor with SACK within any.
+            self.phase == Phase::Open || !self.options.sack && matches!(self.phase, Phase::Fast { .. })
         };
         self.timeouts += 1;
         if self.recovers_as_linux() {

@@ -287,6 +287,36 @@ fn rfc5682_section_2_1_without_sack_a_second_ack_that_advances_makes_the_timeout
     assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
 }
 
+/// All is lost. F-RTO answers the first retransmission's ACK with new data, which is lost as well. A timeout within this recovery is
+/// not questioned again: its answer lets lost segments go, not new data.
+#[test]
+fn rfc5682_step_1_a_timeout_in_the_recovery_from_another_is_not_questioned() {
+    for sack in [true, false] {
+        let mut pair = Pair::new(json!({"f_rto": true, "sack": sack}));
+        assert_eq!(pair.time_out(), [(0, true)]);
+        pair.now += Duration::from_millis(50);
+        assert_eq!(pair.deliver_as([0], true), [(10, false), (11, false)]);
+        assert_eq!(pair.time_out(), [(1, true)]);
+        pair.now += Duration::from_millis(50);
+        assert_eq!(pair.deliver_as([1], true), [(2, true), (3, true)], "SACK: {sack}");
+    }
+}
+
+/// The retransmission of 0 is lost in fast recovery. With SACK, RecoveryPoint is above SND.UNA at the timeout. Without, only a recovery
+/// from a timeout counts.
+#[test]
+fn rfc5682_section_3_1_step_1_with_sack_a_timeout_in_fast_recovery_is_not_questioned() {
+    for (sack, asks) in [(true, false), (false, true)] {
+        let mut pair = Pair::new(json!({"f_rto": true, "sack": sack}));
+        pair.at(100).deliver([1, 2, 3]);
+        assert_eq!(pair.sender.episode(), Episode::Recovery);
+        assert_eq!(pair.time_out(), [(0, true)]);
+        pair.now += Duration::from_millis(50);
+        let sent = pair.deliver_as([0], true);
+        assert_eq!(sent.iter().all(|(_, again)| !again), asks, "SACK: {sack}, {sent:?}");
+    }
+}
+
 #[test]
 fn rfc3708_when_every_retransmission_is_reported_as_a_duplicate_the_reduction_is_taken_back() {
     let mut pair = Pair::new(json!({"spurious": "dsack"}));
