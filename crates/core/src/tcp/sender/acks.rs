@@ -168,7 +168,7 @@ impl Sender {
         let AckEvent { now, prior_in_flight, .. } = event;
         (event.growth, event.may_grow) = (0, 0); // they are found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
-            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+            event.rate = sampler.on_ack(now, event.delivered, delivered, self.board.una(), self.rtt.minimum());
         }
         let (marked_before, again_before) = (self.board.marked_lost(), self.board.again_in_flight());
         let verdict = if self.waits_for_late_originals() {
