@@ -458,6 +458,12 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         self.begin_recovery_as_linux();
     }
 
+    /// The handshake gives the first minimum RTT and pacing rate (Linux: bbr_init; draft: BBRInit).
+    fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
+        (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), Some(now));
+        self.set_pacing(self.pacing_gain(), rtt);
+    }
+
     fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now = now;
         self.idle_restart = true;
@@ -616,6 +622,24 @@ mod tests {
             in_recovery: true,
             ecn_echo: false,
         }
+    }
+
+    /// Ten segments of 1250 bytes in 40 ms are 2.5 Mbit/s. Pacing begins with 2/ln 2 of it, less one percent. The RTT of larger
+    /// segments, 52 ms, does not replace that of the handshake.
+    #[test]
+    fn the_handshake_gives_the_first_minimum_rtt_and_pacing_rate() {
+        fn check<const LINUX: bool>() {
+            let mut bbr = BbrOf::<LINUX>::new(Parameters::default(), flow(1));
+            let (mut rtt, at) =
+                (super::super::bottleneck::rtt_estimate(), |count| Time::ZERO + Duration::from_millis(count));
+            rtt.sample(Duration::from_millis(40));
+            bbr.on_established(at(40), &rtt);
+            near(bbr.pacing_rate().unwrap().as_bps(), 2.5e6 * 2.885 * 0.99, 1e-3);
+            bbr.on_ack(&AckEvent { rtt: Some(Duration::from_millis(52)), ..ack(at(92), 1, 0, 9) }, &rtt);
+            assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (Some(Duration::from_millis(40)), Some(at(40))));
+        }
+        check::<false>();
+        check::<true>();
     }
 
     #[test]

@@ -749,6 +749,12 @@ impl CongestionControl for Bbr3 {
         self.leave_recovery();
     }
 
+    /// Section 5.2.1: the handshake gives the first minimum RTT and pacing rate.
+    fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
+        (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), now);
+        self.set_pacing(self.mode.pacing_gain(), rtt);
+    }
+
     /// Section 5.4.1.
     fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now = now;
