@@ -140,7 +140,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
     pub fn new(parameters: Parameters, flow: FlowContext) -> BbrOf<LINUX> {
         let initial_window = f64::from(flow.initial_window);
         let pacing = pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes);
-        BbrOf {
+        let mut bbr = BbrOf {
             linux: LinuxState::new(flow.payload),
             parameters,
             initial_window,
@@ -151,7 +151,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             prior_cwnd: 0.0,
             pacing,
             paced_for: (0.0, 0.0, false),
-            quantum: quantum(pacing, flow.wire_bytes),
+            quantum: 0.0,
             has_seen_rtt: false,
             recovery: Recovery::None,
             now: Time::ZERO,
@@ -169,7 +169,9 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             held_down: HeldDown::default(),
             idle_restart: false,
             aggregation: Aggregation::default(),
-        }
+        };
+        bbr.pace_at(pacing);
+        bbr
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -336,7 +338,11 @@ impl<const LINUX: bool> BbrOf<LINUX> {
 
     fn pace_at(&mut self, rate: Rate) {
         self.pacing = rate;
-        self.quantum = quantum(rate, self.wire_bytes);
+        self.quantum = if LINUX {
+            linux::quantum(rate, self.linux.payload, self.wire_bytes)
+        } else {
+            quantum(rate, self.wire_bytes)
+        };
     }
 
     /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).
@@ -484,7 +490,8 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
     }
 
     fn min_quantum(&mut self, _now: Time) -> u32 {
-        min_quantum(self.pacing)
+        let rate = if LINUX { self.pacing.share(self.linux.payload, self.wire_bytes) } else { self.pacing };
+        min_quantum(rate)
     }
 
     fn owns_recovery(&self) -> bool {

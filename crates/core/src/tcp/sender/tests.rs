@@ -567,6 +567,18 @@ fn a_quantum_of_linux_is_sent_at_once_and_a_late_one_halves_the_wait() {
     assert!(wait > Duration::from_micros(4700) && wait < Duration::from_micros(4800), "{wait}");
 }
 
+/// SRTT 100 ms, cwnd 402 in slow start: 8040 segments of 1000 bytes a second, 7.9 in 1/1024 s. With headers they would be 8.2.
+#[test]
+fn a_quantum_of_linux_is_counted_in_payload() {
+    let mut pair = Pair::idle(json!({"pacing": true, "follows": "linux", "initial_window": 400}));
+    pair.sender.write(Time::ZERO, 1000);
+    pair.send();
+    pair.at(100).deliver_by_one_ack(0..4);
+    assert_eq!(pair.cwnd(), 402.0);
+    pair.deliver_by_one_ack(4..8);
+    assert_eq!(pair.sender.board.next(), 400 + 7);
+}
+
 #[test]
 fn an_application_that_leaves_the_window_open_does_not_make_it_grow() {
     let mut pair = Pair::new(json!({"congestion": {"name": "newreno"}}));
