@@ -215,11 +215,11 @@ impl Sender {
             self.apply_min_rto();
         }
         if !self.owns_recovery
-            && let Phase::Fast { prr, marked, .. } = &mut self.phase
+            && let Phase::Fast { prr, .. } = &mut self.phase
         {
             let is_bold = self.options.follows != Follows::Linux;
             if is_bold || event.delivered > 0 {
-                let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
+                let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
                 let window = self.congestion.window();
                 let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
                 prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
