@@ -428,6 +428,10 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        if self.total_delivered == 0 && event.prior_in_flight == 0 {
+            self.cwnd = 1.0; // a lost SYN (RFC 5681 section 3.1): there is no earlier window to restore
+            return;
+        }
         if LINUX {
             return self.follow_congestion(event);
         }

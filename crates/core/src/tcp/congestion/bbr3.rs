@@ -715,6 +715,10 @@ impl CongestionControl for Bbr3 {
         if event.kind == CongestionKind::EcnEcho {
             return;
         }
+        if self.total_delivered == 0 && event.prior_in_flight == 0 {
+            self.cwnd = 1.0; // a lost SYN (RFC 5681 section 3.1): there is no earlier window to restore
+            return;
+        }
         self.save_cwnd();
         self.undo_mode = None;
         self.undo_bounds = self.bounds;

@@ -641,6 +641,30 @@ fn rfc6298_section_5_7_a_syn_sent_twice_gives_no_rtt_and_its_timeout_doubles() {
     assert_eq!(sender.rtt.samples(), 0);
 }
 
+/// One segment after a lost SYN. Linux forgives one of them. BBR's least window is four segments, from the first ACK on.
+#[test]
+fn rfc5681_section_3_1_bbr_begins_with_one_segment_after_a_lost_syn_too() {
+    for (congestion, follows, lost) in
+        [("newreno", "rfc", 1), ("bbr", "rfc", 1), ("bbr3", "rfc", 1), ("linux-bbr", "linux", 2)]
+    {
+        let mut pair =
+            Pair::idle(json!({"congestion": {"name": congestion}, "follows": follows, "handshake": true, "hz": 1000}));
+        pair.sender.write(Time::ZERO, 100);
+        for _ in 0..lost {
+            assert_eq!(pair.sender.poll_transmit(pair.now), Some(Transmission::Syn));
+            pair.now = pair.sender.deadline().unwrap();
+            pair.sender.on_deadline(pair.now);
+        }
+        assert_eq!(pair.sender.poll_transmit(pair.now), Some(Transmission::Syn));
+        pair.now += Duration::from_millis(100);
+        pair.sender.on_established(pair.now, Some(lost));
+        assert_eq!((pair.sender.window(), pair.send()), (1, vec![(0, false)]), "{congestion}");
+        pair.now += Duration::from_millis(100);
+        pair.deliver([0]);
+        assert!(pair.sender.window() <= 4, "{congestion}: {}", pair.sender.window());
+    }
+}
+
 #[test]
 fn the_last_ack_may_be_lost_and_the_flow_still_ends() {
     let mut pair = Pair::new(json!({}));
