@@ -148,6 +148,11 @@ impl Rate {
         real(self.0)
     }
 
+    /// The rate of `part` of every `whole` bytes.
+    pub fn share(self, part: u32, whole: u32) -> Rate {
+        Rate((u128::from(self.0) * u128::from(part) / u128::from(whole)) as u64)
+    }
+
     /// The time to put `bytes` on a wire of this rate, rounded up to a picosecond. The rate must not be zero.
     pub fn serialization_delay(self, bytes: u64) -> Duration {
         match bytes.checked_mul(Rate::BYTE_PICOSECONDS) {

@@ -67,18 +67,19 @@ impl RateSampler {
         self.lost = self.lost.wrapping_add(segments);
     }
 
-    /// An ACK delivered something, or nothing; `una` is the first segment still outstanding.
+    /// An ACK delivered this number of segments, maybe none; `una` is the first segment still outstanding. Without SACK, a duplicate ACK
+    /// delivers a segment that it does not name. Linux also counts copies of segments that had arrived.
     #[inline(always)] // a sample that is built here and copied as a whole would stall the processor
     pub fn on_ack(
         &mut self,
         now: Time,
+        count: u32,
         delivered: &Delivered,
         una: u32,
         min_rtt: Option<Duration>,
     ) -> Option<RateSample> {
-        if delivered.count > 0 {
-            // Without SACK, a duplicate ACK delivers a segment that it does not name.
-            self.delivered += u64::from(delivered.count);
+        if count > 0 {
+            self.delivered += u64::from(count);
             self.delivered_at = now;
         }
         let sample = delivered.newest().and_then(|(sent, segment)| {
@@ -131,7 +132,7 @@ mod tests {
             let now = Time::ZERO + millisecond * step;
             if step >= 10 {
                 let delivered = board.acknowledge(board.una() + 1, &[], now);
-                last = sampler.on_ack(now, &delivered, board.una(), Some(millisecond * 10));
+                last = sampler.on_ack(now, delivered.count, &delivered, board.una(), Some(millisecond * 10));
             }
             let segment = board.next();
             board.send_new(now);
@@ -153,17 +154,16 @@ mod tests {
         }
         // 0 is lost: nine duplicate ACKs, then its retransmission's passes all ten.
         for time in 10..19 {
-            let mut delivered = board.acknowledge(0, &[], millisecond(time));
-            delivered.count = 1;
+            let delivered = board.acknowledge(0, &[], millisecond(time));
             board.count_duplicate();
-            assert_eq!(sampler.on_ack(millisecond(time), &delivered, board.una(), None), None);
+            assert_eq!(sampler.on_ack(millisecond(time), 1, &delivered, board.una(), None), None);
         }
         board.mark_lost(0);
         board.retransmit(0, millisecond(20));
         sampler.on_sent(millisecond(20), 0, board.in_flight(), board.outstanding());
-        let mut delivered = board.acknowledge(10, &[], millisecond(30));
-        delivered.count -= board.eat_duplicates(10);
-        let sample = sampler.on_ack(millisecond(30), &delivered, board.una(), None).unwrap();
+        let delivered = board.acknowledge(10, &[], millisecond(30));
+        let count = delivered.count - board.eat_duplicates(10);
+        let sample = sampler.on_ack(millisecond(30), count, &delivered, board.una(), None).unwrap();
         assert_eq!(sample.total_delivered, 10);
     }
 }

@@ -486,7 +486,7 @@ impl Sender {
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
                 self.congestion.on_recovered();
             }
-            self.congestion.on_established(&self.rtt);
+            self.congestion.on_established(now, &self.rtt);
             self.phase = Phase::Open;
         }
     }

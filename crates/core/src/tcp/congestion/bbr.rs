@@ -140,7 +140,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
     pub fn new(parameters: Parameters, flow: FlowContext) -> BbrOf<LINUX> {
         let initial_window = f64::from(flow.initial_window);
         let pacing = pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes);
-        BbrOf {
+        let mut bbr = BbrOf {
             linux: LinuxState::new(flow.payload),
             parameters,
             initial_window,
@@ -151,7 +151,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             prior_cwnd: 0.0,
             pacing,
             paced_for: (0.0, 0.0, false),
-            quantum: quantum(pacing, flow.wire_bytes),
+            quantum: 0.0,
             has_seen_rtt: false,
             recovery: Recovery::None,
             now: Time::ZERO,
@@ -169,7 +169,9 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             held_down: HeldDown::default(),
             idle_restart: false,
             aggregation: Aggregation::default(),
-        }
+        };
+        bbr.pace_at(pacing);
+        bbr
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -336,7 +338,11 @@ impl<const LINUX: bool> BbrOf<LINUX> {
 
     fn pace_at(&mut self, rate: Rate) {
         self.pacing = rate;
-        self.quantum = quantum(rate, self.wire_bytes);
+        self.quantum = if LINUX {
+            linux::quantum(rate, self.linux.payload, self.wire_bytes)
+        } else {
+            quantum(rate, self.wire_bytes)
+        };
     }
 
     /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).
@@ -422,6 +428,10 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        if self.total_delivered == 0 && event.prior_in_flight == 0 {
+            self.cwnd = 1.0; // a lost SYN (RFC 5681 section 3.1): there is no earlier window to restore
+            return;
+        }
         if LINUX {
             return self.follow_congestion(event);
         }
@@ -458,6 +468,12 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         self.begin_recovery_as_linux();
     }
 
+    /// The handshake gives the first minimum RTT and pacing rate (Linux: bbr_init; draft: BBRInit).
+    fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
+        (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), Some(now));
+        self.set_pacing(self.pacing_gain(), rtt);
+    }
+
     fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now = now;
         self.idle_restart = true;
@@ -478,7 +494,8 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
     }
 
     fn min_quantum(&mut self, _now: Time) -> u32 {
-        min_quantum(self.pacing)
+        let rate = if LINUX { self.pacing.share(self.linux.payload, self.wire_bytes) } else { self.pacing };
+        min_quantum(rate)
     }
 
     fn owns_recovery(&self) -> bool {
@@ -616,6 +633,24 @@ mod tests {
             in_recovery: true,
             ecn_echo: false,
         }
+    }
+
+    /// Ten segments of 1250 bytes in 40 ms are 2.5 Mbit/s. Pacing begins with 2/ln 2 of it, less one percent. The RTT of larger
+    /// segments, 52 ms, does not replace that of the handshake.
+    #[test]
+    fn the_handshake_gives_the_first_minimum_rtt_and_pacing_rate() {
+        fn check<const LINUX: bool>() {
+            let mut bbr = BbrOf::<LINUX>::new(Parameters::default(), flow(1));
+            let (mut rtt, at) =
+                (super::super::bottleneck::rtt_estimate(), |count| Time::ZERO + Duration::from_millis(count));
+            rtt.sample(Duration::from_millis(40));
+            bbr.on_established(at(40), &rtt);
+            near(bbr.pacing_rate().unwrap().as_bps(), 2.5e6 * 2.885 * 0.99, 1e-3);
+            bbr.on_ack(&AckEvent { rtt: Some(Duration::from_millis(52)), ..ack(at(92), 1, 0, 9) }, &rtt);
+            assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (Some(Duration::from_millis(40)), Some(at(40))));
+        }
+        check::<false>();
+        check::<true>();
     }
 
     #[test]

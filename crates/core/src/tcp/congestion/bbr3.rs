@@ -715,6 +715,10 @@ impl CongestionControl for Bbr3 {
         if event.kind == CongestionKind::EcnEcho {
             return;
         }
+        if self.total_delivered == 0 && event.prior_in_flight == 0 {
+            self.cwnd = 1.0; // a lost SYN (RFC 5681 section 3.1): there is no earlier window to restore
+            return;
+        }
         self.save_cwnd();
         self.undo_mode = None;
         self.undo_bounds = self.bounds;
@@ -747,6 +751,12 @@ impl CongestionControl for Bbr3 {
 
     fn on_recovered(&mut self) {
         self.leave_recovery();
+    }
+
+    /// Section 5.2.1: the handshake gives the first minimum RTT and pacing rate.
+    fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
+        (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), now);
+        self.set_pacing(self.mode.pacing_gain(), rtt);
     }
 
     /// Section 5.4.1.

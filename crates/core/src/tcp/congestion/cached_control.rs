@@ -109,8 +109,8 @@ impl CachedControl {
     }
 
     /// See [`CongestionControl::on_established`].
-    pub fn on_established(&mut self, rtt: &RttEstimate) {
-        self.algorithm.on_established(rtt);
+    pub fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
+        self.algorithm.on_established(now, rtt);
         self.output = self.algorithm.output();
     }
 

@@ -201,7 +201,7 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.rules.on_loss_in_reduction(&mut self.window, reached);
     }
 
-    fn on_established(&mut self, rtt: &RttEstimate) {
+    fn on_established(&mut self, _now: Time, rtt: &RttEstimate) {
         self.rules.on_established(&mut self.window, rtt);
     }
 

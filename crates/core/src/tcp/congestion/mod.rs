@@ -90,7 +90,7 @@ pub trait CongestionControl: Send + Sync {
     fn on_reopened(&mut self) {}
 
     /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
-    fn on_established(&mut self, _rtt: &RttEstimate) {}
+    fn on_established(&mut self, _now: Time, _rtt: &RttEstimate) {}
 
     /// Restart after idling: nothing is in flight, the last segment was sent `idle` ago, and the sender is about to send. Its window
     /// began with `initial_window` segments.

@@ -168,7 +168,7 @@ impl Sender {
         let AckEvent { now, prior_in_flight, .. } = event;
         (event.growth, event.may_grow) = (0, 0); // they are found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
-            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+            event.rate = sampler.on_ack(now, event.delivered, delivered, self.board.una(), self.rtt.minimum());
         }
         let (marked_before, again_before) = (self.board.marked_lost(), self.board.again_in_flight());
         let verdict = if self.waits_for_late_originals() {
@@ -215,11 +215,11 @@ impl Sender {
             self.apply_min_rto();
         }
         if !self.owns_recovery
-            && let Phase::Fast { prr, marked, .. } = &mut self.phase
+            && let Phase::Fast { prr, .. } = &mut self.phase
         {
             let is_bold = self.options.follows != Follows::Linux;
             if is_bold || event.delivered > 0 {
-                let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
+                let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
                 let window = self.congestion.window();
                 let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
                 prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);

@@ -13,8 +13,8 @@ const UNPACED_SEGMENTS: u32 = 10;
 const MAX_QUANTUM_BYTES: u64 = 65_536;
 
 /// Segments that Linux sends at one instant at this pacing rate (`tcp_tso_autosize`, Linux 5.18). The size is that of a 1024th of a
-/// second. Short paths add 64 kB, halved for each 512 microseconds of the least RTT. `payload` is a segment's, bytes. `minimum` is in
-/// segments.
+/// second. Short paths add 64 kB, halved for each 512 microseconds of the least RTT. `rate` counts payload, as Linux's does. `payload` is
+/// a segment's, bytes. `minimum` is in segments.
 fn quantum_segments(rate: Rate, payload: u32, min_rtt: Option<Duration>, minimum: u32) -> u32 {
     let by_rate = rate.0 / 8 / 1024;
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.0 / Duration::from_micros(512).0);
@@ -52,7 +52,9 @@ impl Sender {
         let quantum = &mut self.linux.get_or_insert_default().quantum;
         if !quantum.has_room(now) {
             let minimum = self.congestion.min_quantum(now);
-            let limit = quantum_segments(rate, self.options.payload, self.rtt.minimum(), minimum);
+            let payload = self.options.payload;
+            let rate = rate.share(payload, self.options.wire_bytes);
+            let limit = quantum_segments(rate, payload, self.rtt.minimum(), minimum);
             *quantum = Quantum { began: now, due: self.next_send, segments: 0, limit };
         }
         quantum.segments += 1;

@@ -67,10 +67,10 @@ impl Sender {
         self.phase = self.reduction(if self.recovers_as_linux() { window } else { prior_in_flight }, false);
     }
 
-    /// Fast recovery, which begins after a loss or a congestion mark.
-    fn reduction(&self, prior_in_flight: u32, marked: bool) -> Phase {
+    /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments: the flight, or Linux's window.
+    fn reduction(&self, prior: u32, marked: bool) -> Phase {
         let transmissions = self.board.next_transmission();
-        let mut prr = ProportionalRateReduction::new(prior_in_flight, transmissions);
+        let mut prr = ProportionalRateReduction::new(prior, transmissions);
         prr.on_ack(self.board.in_flight(), transmissions, self.congestion.window(), 0, !marked);
         Phase::Fast { until: self.board.next(), prr, partial: false, marked }
     }
@@ -83,7 +83,8 @@ impl Sender {
         let may_be_spurious = if self.recovers_as_linux() {
             was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
         } else {
-            !repeated
+            // RFC 5682 sections 2.1 and 3.1 step 1: not within a recovery from a timeout, nor with SACK within any.
+            self.phase == Phase::Open || !self.options.sack && matches!(self.phase, Phase::Fast { .. })
         };
         self.timeouts += 1;
         if self.recovers_as_linux() {
@@ -213,11 +214,12 @@ impl Sender {
 
     /// Reduces the window after a congestion mark, or at the request of the congestion control (`tcp_enter_cwr`).
     pub(super) fn reduce_without_loss(&mut self, now: Time, prior_in_flight: u32) {
+        let window = self.congestion.window();
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
         if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
-            self.phase = self.reduction(prior_in_flight, true);
+            self.phase = self.reduction(window, true);
         } else {
             self.congestion.on_recovered(); // the whole reduction came at once
         }

@@ -287,6 +287,36 @@ fn rfc5682_section_2_1_without_sack_a_second_ack_that_advances_makes_the_timeout
     assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
 }
 
+/// All is lost. F-RTO answers the first retransmission's ACK with new data, which is lost as well. A timeout within this recovery is
+/// not questioned again: its answer lets lost segments go, not new data.
+#[test]
+fn rfc5682_step_1_a_timeout_in_the_recovery_from_another_is_not_questioned() {
+    for sack in [true, false] {
+        let mut pair = Pair::new(json!({"f_rto": true, "sack": sack}));
+        assert_eq!(pair.time_out(), [(0, true)]);
+        pair.now += Duration::from_millis(50);
+        assert_eq!(pair.deliver_as([0], true), [(10, false), (11, false)]);
+        assert_eq!(pair.time_out(), [(1, true)]);
+        pair.now += Duration::from_millis(50);
+        assert_eq!(pair.deliver_as([1], true), [(2, true), (3, true)], "SACK: {sack}");
+    }
+}
+
+/// The retransmission of 0 is lost in fast recovery. With SACK, RecoveryPoint is above SND.UNA at the timeout. Without, only a recovery
+/// from a timeout counts.
+#[test]
+fn rfc5682_section_3_1_step_1_with_sack_a_timeout_in_fast_recovery_is_not_questioned() {
+    for (sack, asks) in [(true, false), (false, true)] {
+        let mut pair = Pair::new(json!({"f_rto": true, "sack": sack}));
+        pair.at(100).deliver([1, 2, 3]);
+        assert_eq!(pair.sender.episode(), Episode::Recovery);
+        assert_eq!(pair.time_out(), [(0, true)]);
+        pair.now += Duration::from_millis(50);
+        let sent = pair.deliver_as([0], true);
+        assert_eq!(sent.iter().all(|(_, again)| !again), asks, "SACK: {sack}, {sent:?}");
+    }
+}
+
 #[test]
 fn rfc3708_when_every_retransmission_is_reported_as_a_duplicate_the_reduction_is_taken_back() {
     let mut pair = Pair::new(json!({"spurious": "dsack"}));
@@ -537,6 +567,18 @@ fn a_quantum_of_linux_is_sent_at_once_and_a_late_one_halves_the_wait() {
     assert!(wait > Duration::from_micros(4700) && wait < Duration::from_micros(4800), "{wait}");
 }
 
+/// SRTT 100 ms, cwnd 402 in slow start: 8040 segments of 1000 bytes a second, 7.9 in 1/1024 s. With headers they would be 8.2.
+#[test]
+fn a_quantum_of_linux_is_counted_in_payload() {
+    let mut pair = Pair::idle(json!({"pacing": true, "follows": "linux", "initial_window": 400}));
+    pair.sender.write(Time::ZERO, 1000);
+    pair.send();
+    pair.at(100).deliver_by_one_ack(0..4);
+    assert_eq!(pair.cwnd(), 402.0);
+    pair.deliver_by_one_ack(4..8);
+    assert_eq!(pair.sender.board.next(), 400 + 7);
+}
+
 #[test]
 fn an_application_that_leaves_the_window_open_does_not_make_it_grow() {
     let mut pair = Pair::new(json!({"congestion": {"name": "newreno"}}));
@@ -597,6 +639,30 @@ fn rfc6298_section_5_7_a_syn_sent_twice_gives_no_rtt_and_its_timeout_doubles() {
     assert_eq!(sender.poll_transmit(ms(1040)), None, "RFC 5681 section 3.1: one segment after a lost SYN");
     sender.on_established(ms(1050), Some(0)); // the other SYN-ACK
     assert_eq!(sender.rtt.samples(), 0);
+}
+
+/// One segment after a lost SYN. Linux forgives one of them. BBR's least window is four segments, from the first ACK on.
+#[test]
+fn rfc5681_section_3_1_bbr_begins_with_one_segment_after_a_lost_syn_too() {
+    for (congestion, follows, lost) in
+        [("newreno", "rfc", 1), ("bbr", "rfc", 1), ("bbr3", "rfc", 1), ("linux-bbr", "linux", 2)]
+    {
+        let mut pair =
+            Pair::idle(json!({"congestion": {"name": congestion}, "follows": follows, "handshake": true, "hz": 1000}));
+        pair.sender.write(Time::ZERO, 100);
+        for _ in 0..lost {
+            assert_eq!(pair.sender.poll_transmit(pair.now), Some(Transmission::Syn));
+            pair.now = pair.sender.deadline().unwrap();
+            pair.sender.on_deadline(pair.now);
+        }
+        assert_eq!(pair.sender.poll_transmit(pair.now), Some(Transmission::Syn));
+        pair.now += Duration::from_millis(100);
+        pair.sender.on_established(pair.now, Some(lost));
+        assert_eq!((pair.sender.window(), pair.send()), (1, vec![(0, false)]), "{congestion}");
+        pair.now += Duration::from_millis(100);
+        pair.deliver([0]);
+        assert!(pair.sender.window() <= 4, "{congestion}: {}", pair.sender.window());
+    }
 }
 
 #[test]

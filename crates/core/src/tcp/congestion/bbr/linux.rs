@@ -5,14 +5,27 @@
 //! restores the window nor conserves packets again. With many losses, one recovery follows the other in this way.
 
 use super::policer::{Evidence, Policer, Totals};
-use super::{BbrOf, Mode, Recovery};
+use super::{BbrOf, Mode, Recovery, min_quantum};
 use crate::tcp::congestion::bbr_model::{FullPipe, approach};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
+use crate::units::Rate;
 
 pub use super::Parameters;
 
 /// BBR of Linux.
 pub type LinuxBbr = BbrOf<true>;
+
+/// Most bytes of a quantum (GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER), and most segments.
+const GREATEST_QUANTUM: (u64, u64) = (65_536 - 1 - 320, 127);
+
+/// Segments that go out at once: those of a 1024th of a second (`bbr_tso_segs_goal`). Linux's pacing rate counts payload
+/// (`bbr_rate_bytes_per_sec`).
+pub(super) fn quantum(pacing: Rate, payload: u32, wire_bytes: u32) -> f64 {
+    let rate = pacing.share(payload, wire_bytes);
+    let (most_bytes, most_segments) = GREATEST_QUANTUM;
+    let segments = (rate.0 / 8 / 1024).min(most_bytes) / u64::from(payload);
+    segments.clamp(min_quantum(rate).into(), most_segments) as f64
+}
 
 /// The sender's episode; Linux's "Disorder" and "CWR" are like `Open` for BBR (`icsk_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -28,7 +41,7 @@ enum Episode {
 pub(super) struct LinuxState {
     pub(super) policer: Policer,
     /// Payload of a segment, bytes.
-    payload: u32,
+    pub(super) payload: u32,
     totals: Totals,
     /// The sender's episode, when it is in one.
     episode: Episode,
@@ -175,6 +188,16 @@ mod tests {
     fn lose(bench: &mut Bench<LinuxBbr>) {
         let event = CongestionEvent { now: bench.now, kind: CongestionKind::Loss, prior_in_flight: 50 };
         bench.control.on_congestion(&event, &rtt_estimate());
+    }
+
+    /// 1448 of 1500 bytes are payload. 1.24 Mbit/s carry 1.197 of payload, and 100 Mbit/s carry 11,784 bytes in 1/1024 s. 45 such
+    /// segments have 65,160 bytes.
+    #[test]
+    fn a_quantum_is_counted_in_payload() {
+        let segments = |rate| quantum(Rate(rate), 1448, 1500);
+        assert_eq!([1_240_000, 1_250_000, 100_000_000, 110_000_000].map(segments), [1.0, 2.0, 8.0, 8.0]);
+        assert_eq!(segments(10_000_000_000), 45.0);
+        assert_eq!(quantum(Rate(10_000_000_000), 100, 152), 127.0);
     }
 
     /// Recovery begins with 40 segments in flight and one delivered, so the window is 41. The end of recovery restores the earlier

@@ -15,6 +15,19 @@ fn near(actual: f64, expected: f64, share: f64) {
     assert!((actual - expected).abs() <= share * expected, "{actual} is not {expected}");
 }
 
+/// Ten segments of 1250 bytes in 40 ms are 2.5 Mbit/s. Pacing begins with 4 ln 2 of it, less one percent. The flow starts late, and
+/// the RTT of larger segments, 52 ms, does not replace that of the handshake.
+#[test]
+fn section_5_2_1_the_handshake_gives_the_first_minimum_rtt_and_pacing_rate() {
+    let at = |milliseconds| Time::ZERO + Duration::from_millis(milliseconds);
+    let (mut bbr, mut rtt) = (Bbr3::new(Parameters::default(), flow(1)), rtt_estimate());
+    rtt.sample(Duration::from_millis(40));
+    bbr.on_established(at(60_040), &rtt);
+    near(bbr.pacing_rate().unwrap().as_bps(), 2.5e6 * 2.7726 * 0.99, 1e-3);
+    bbr.on_ack(&AckEvent { now: at(60_092), rtt: Some(Duration::from_millis(52)), ..AckEvent::PREDICTED }, &rtt);
+    assert_eq!(bbr.min_rtt, Some(Duration::from_millis(40)));
+}
+
 /// The states within this number of seconds, sampled every 5 ms.
 fn states(bench: &mut Bench<Bbr3>, seconds: f64) -> Vec<Mode> {
     let mut seen = vec![bench.control.mode];

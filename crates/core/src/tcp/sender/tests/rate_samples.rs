@@ -21,7 +21,12 @@ impl CongestionControl for Recorder {
 
 /// A connection that samples rates, with `written` segments sent at 0 ms, and its samples.
 fn sampled(written: u32) -> (Pair, Arc<Mutex<Vec<RateSample>>>) {
-    let stack = stack(json!({"congestion": {"name": "bbr"}}));
+    sampled_by(json!({}), written)
+}
+
+fn sampled_by(mut changes: serde_json::Value, written: u32) -> (Pair, Arc<Mutex<Vec<RateSample>>>) {
+    changes["congestion"] = json!({"name": "bbr"});
+    let stack = stack(changes);
     let samples = Arc::default();
     let mut sender = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
     sender.congestion = CachedControl::new(Box::new(Recorder(Arc::clone(&samples))));
@@ -61,4 +66,20 @@ fn a_sample_counts_the_segments_lost_since_its_segment_was_sent() {
     pair.at(200).deliver_as([0, 1, 2], true);
     let lost: Vec<u32> = samples.lock().unwrap().iter().map(|sample| sample.lost).collect();
     assert_eq!(lost, [0, 0, 0, 3, 3, 0, 0, 0]);
+}
+
+/// Three segments are late and sent again. Their copies are delivered too, and Linux counts them (`tcp_dsack_seen`): twelve segments and
+/// copies by the ACK of the ninth segment. That was sent before any delivery.
+#[test]
+fn linux_counts_a_spurious_retransmission_as_delivered() {
+    for (follows, total) in [("rfc", 9), ("linux", 12)] {
+        let (mut pair, samples) = sampled_by(json!({"follows": follows}), 50);
+        let sent = pair.at(100).deliver([3, 4, 5, 6, 7]);
+        assert_eq!(sent.iter().filter(|(_, again)| *again).count(), 3, "{sent:?}");
+        pair.at(110).deliver([0, 1, 2]);
+        pair.at(200).deliver_as([0, 1, 2], true);
+        pair.at(210).deliver([8]);
+        let last = *samples.lock().unwrap().last().unwrap();
+        assert_eq!((last.total_delivered, last.delivered), (total, total as u32), "{follows}");
+    }
 }

@@ -29,6 +29,30 @@ fn rfc9937_after_a_mark_every_second_ack_sends() {
     assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Open));
 }
 
+/// The receiver allowed fewer segments than the window of 20, and then opens its own. Linux spreads the reduction to ten over the window,
+/// not over the flight. Below ten, an ACK that advances sends one segment more than it delivers, also after a mark (`tcp_cwnd_reduction`).
+#[test]
+fn linux_reduces_from_its_window_after_a_mark() {
+    for (allowed, sent) in [(12, [1, 0, 0, 1]), (8, [2, 2, 1, 1])] {
+        let mut pair = Pair::idle(json!({
+            "congestion": {"name": "linux-reno"}, "ecn": true, "follows": "linux", "initial_window": 20
+        }));
+        pair.sender.set_receive_window(allowed);
+        pair.sender.write(Time::ZERO, 100);
+        pair.send();
+        pair.sender.set_receive_window(1000);
+        pair.now = ms(100);
+        let per_ack: Vec<usize> = (0..4)
+            .map(|segment| {
+                let ack = pair.arrive(segment, false, segment == 0);
+                pair.sender.on_ack(pair.now, &ack);
+                pair.send().len()
+            })
+            .collect();
+        assert_eq!(per_ack, sent, "{allowed} in flight");
+    }
+}
+
 #[test]
 fn rfc9937_a_mark_of_the_last_segment_begins_no_reduction() {
     let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
