@@ -10,7 +10,7 @@ pub(in crate::packet) enum NetworkEvent {
     Fail(Vec<LinkId>),
     Repair(Vec<LinkId>),
     Reroute(usize),
-    /// Wires lose packets in another way, by the random draws of this stretch of the run.
+    /// Wires lose packets in another way. This is the number of the change, which has random draws of its own.
     Impair(Vec<LinkId>, Option<LossSpec>, u32),
     /// The controller of a routing takes a sample of the links, or computes its routes.
     LinkState(usize),

@@ -26,7 +26,6 @@ use crate::packet::engine::observers::Observers;
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::hosts::flow::Flow;
 use crate::packet::link::Link;
-use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::output::route_log::RouteChange;
@@ -220,11 +219,7 @@ impl<L: EventLoop> Engine<L> {
             }
             NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
             NetworkEvent::Reroute(routing) => self.reroute(routing),
-            NetworkEvent::Impair(links, loss, stretch) => {
-                for link in links {
-                    network.impair(link, LossProcess::after_changes(loss.as_ref(), spec.seed, link, stretch));
-                }
-            }
+            NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
                 let (flows, links) = (hosts.flows(), network.links());
