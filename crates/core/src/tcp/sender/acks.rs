@@ -1,6 +1,7 @@
 //! Acknowledgements: the steps from the scoreboard to the congestion control.
 
-use super::{Episode, Limit, Phase, Prediction, Sender};
+use super::options::Prediction;
+use super::{Episode, Limit, Phase, Sender};
 use crate::spec::Follows;
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
@@ -166,7 +167,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, episode: Episode) {
         let AckEvent { now, prior_in_flight, .. } = event;
-        (event.growth, event.may_grow) = (0, 0); // they are found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }
@@ -192,28 +192,45 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
-        let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
-        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
-            && !matches!(self.phase, Phase::Fast { .. });
-        // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
-        if may_grow && !event.ecn_echo {
-            // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
-            // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
-            // before. In Linux it grows the window only by newly reported ones.
-            event.may_grow = match self.options.follows {
-                // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
-                Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
-                Follows::Rfc => delivered.cumulative,
-                Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
-                Follows::Linux => delivered.cumulative.min(delivered.count),
-                Follows::Ns2 => delivered.cumulative.min(1),
-            };
-            event.growth = if self.is_window_limited(prior_in_flight) { event.may_grow } else { 0 };
-        }
+        event.may_grow = self.growth_by(&event, delivered, episode);
+        event.growth = if event.may_grow > 0 && self.is_window_limited(prior_in_flight) { event.may_grow } else { 0 };
         if event.delivered > 0 || self.options.observed {
             self.congestion.on_ack(&event, &self.rtt);
             self.apply_min_rto();
         }
+        self.reduce_proportionally(&event);
+        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
+        {
+            self.reduce_without_loss(now, prior_in_flight);
+        }
+    }
+
+    /// Segments by which an ACK that came in this episode may grow the window.
+    #[inline(always)]
+    fn growth_by(&self, event: &AckEvent, delivered: &Delivered, episode: Episode) -> u32 {
+        let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
+        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
+            && !matches!(self.phase, Phase::Fast { .. })
+            && !event.ecn_echo; // RFC 3168 section 6.1.2: an echo of congestion does not open the window
+        if !may_grow {
+            return 0;
+        }
+        // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
+        // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
+        // before. In Linux it grows the window only by newly reported ones.
+        match self.options.follows {
+            // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
+            Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
+            Follows::Rfc => delivered.cumulative,
+            Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
+            Follows::Linux => delivered.cumulative.min(delivered.count),
+            Follows::Ns2 => delivered.cumulative.min(1),
+        }
+    }
+
+    /// Updates the window of PRR after an ACK in fast recovery.
+    #[inline(always)]
+    fn reduce_proportionally(&mut self, event: &AckEvent) {
         if !self.owns_recovery
             && let Phase::Fast { prr, marked, .. } = &mut self.phase
         {
@@ -224,10 +241,6 @@ impl Sender {
                 let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
                 prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
             }
-        }
-        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
-        {
-            self.reduce_without_loss(now, prior_in_flight);
         }
     }
 
