@@ -9,11 +9,12 @@ use crate::rng::{Purpose, Stream};
 use crate::spec::{SpuriousResponse, StackSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::detection::{DetectionSpec, dup_ack};
+use crate::tcp::kernel_clock::TIMESTAMP_TICK;
 use crate::tcp::persist::PersistTimer;
 use crate::tcp::receiver::{Ack, DataSegment, Due, Receiver, SackBlocks};
 use crate::tcp::scoreboard::{Delivered, Range};
 use crate::tcp::sender::{Sender, Transmission};
-use crate::units::{Duration, Time};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// The state of a connection, from listening to closed.
@@ -95,8 +96,6 @@ pub struct Connection {
     sent: VecDeque<(Time, Segment)>,
 }
 
-/// A tick of the timestamp clock.
-const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 /// Room that a timestamp takes in every segment (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
 /// The segment size of a peer that announces none (RFC 9293 section 3.7.1).
@@ -199,11 +198,6 @@ impl Connection {
         self.sent.pop_front()
     }
 
-    /// The next sent segment that was not yet removed.
-    pub fn peek_sent(&self) -> Option<&(Time, Segment)> {
-        self.sent.front()
-    }
-
     /// Sends a SYN.
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::SynSent;
@@ -284,7 +278,7 @@ impl Connection {
             self.persist.on_probe(now);
         }
         if self.receiver.deadline().is_some_and(|deadline| deadline <= now) {
-            let ack = self.receiver.on_deadline(now);
+            let ack = self.receiver.acknowledge(now);
             self.acknowledge(now, &ack);
         }
         self.pump(now);
@@ -401,7 +395,7 @@ impl Connection {
     /// A segment of an established connection: its acknowledgement, then its data.
     fn take(&mut self, now: Time, segment: &Segment) {
         if segment.flags.syn {
-            let ack = self.receiver.on_deadline(now);
+            let ack = self.receiver.acknowledge(now);
             self.acknowledge(now, &ack); // RFC 9293 section 3.10.7.4: an ACK answers a SYN that comes late
             return;
         }
@@ -534,7 +528,7 @@ impl Connection {
         }
         self.peer_fin |= segment.flags.fin && self.incoming.start(self.receiver.delivered()) >= end;
         if self.peer_fin && segment.flags.fin {
-            answer = Some(answer.unwrap_or_else(|| self.receiver.on_deadline(now)));
+            answer = Some(answer.unwrap_or_else(|| self.receiver.acknowledge(now)));
         }
         answer
     }
@@ -597,7 +591,7 @@ impl Connection {
         let flags = Flags { ack: true, fin: piece.fin, cwr: window_reduced, ..Flags::default() };
         let mut options = Vec::new();
         if self.receiver.deadline().is_some() {
-            let ack = self.receiver.on_deadline(now); // the segment carries the acknowledgement that was to come
+            let ack = self.receiver.acknowledge(now); // the segment carries the acknowledgement that was to come
             options.extend(self.sack_option(&ack));
         }
         self.emit(now, flags, 1 + piece.start, piece.length, options);
@@ -625,8 +619,8 @@ impl Connection {
         self.first_timestamp.0.wrapping_add(((now - start).0 / TIMESTAMP_TICK.0) as u32)
     }
 
-    /// `place` counts from our initial sequence number.
-    fn emit(&mut self, now: Time, flags: Flags, place: u64, length: u32, mut options: Vec<TcpOption>) {
+    /// Sends a segment; `offset` counts from our initial sequence number.
+    fn emit(&mut self, now: Time, flags: Flags, offset: u64, length: u32, mut options: Vec<TcpOption>) {
         if self.timestamps {
             let echo = if flags.ack { self.recent_timestamp } else { 0 };
             let value = self.timestamp(now);
@@ -636,7 +630,7 @@ impl Connection {
         let expected = self.incoming.start(self.receiver.delivered()) as u32;
         let ack = flags.ack.then(|| self.peer.isn.wrapping_add(1 + expected));
         self.last_ack_sent = ack.unwrap_or(self.last_ack_sent);
-        let seq = self.isn.wrapping_add(place as u32);
+        let seq = self.isn.wrapping_add(offset as u32);
         let segment = Segment { flags, seq, length, ack, window: None, options: Some(options), ecn: None };
         self.sent.push_back((now, segment));
     }

@@ -569,9 +569,9 @@ fn outline(script: &Script, joined_mss: Option<u32>) -> Outline {
     };
     let isn = |inbound: bool| segments(inbound).find(|segment| segment.flags.syn).map_or(0, |segment| segment.seq);
     let peer_isn = isn(true);
-    let place = |number: u32| u64::from(number.wrapping_sub(peer_isn).wrapping_sub(1));
+    let offset = |number: u32| u64::from(number.wrapping_sub(peer_isn).wrapping_sub(1));
     let data = segments(true).filter(|segment| !segment.flags.syn && !segment.flags.rst).filter_map(|segment| {
-        let start = place(segment.seq);
+        let start = offset(segment.seq);
         let end = start + u64::from(segment.length);
         (segment.length > 0 || segment.flags.fin).then_some((start, end, segment.flags.fin))
     });

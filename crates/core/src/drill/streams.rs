@@ -149,8 +149,8 @@ impl Incoming {
 
     /// The pieces that a run of bytes consists of.
     pub fn pieces(&self, start: u64, end: u64) -> std::ops::Range<u32> {
-        let place = |byte: u64| self.cuts.partition_point(|cut| *cut < byte) as u32;
-        place(start)..place(end)
+        let position = |byte: u64| self.cuts.partition_point(|cut| *cut < byte) as u32;
+        position(start)..position(end)
     }
 
     /// The byte that a piece begins with.
