@@ -153,8 +153,8 @@ impl<P> EmulatedNetwork<P> {
 
     /// Adds a flow that the run did not plan, between a pair of a group. Returns its number, or `None` if no route leads there.
     pub fn add_flow(&mut self, group: u32, (src, dst): (NodeId, NodeId)) -> Option<u32> {
-        let routing = self.spec.traffic[group as usize].routing;
-        let reverse_routing = self.spec.routings[routing].acks.unwrap_or(routing);
+        let traffic = &self.spec.traffic[group as usize];
+        let (routing, reverse_routing) = (traffic.routing, self.spec.reverse_routing(traffic));
         let flow = self.flows.len() as u32;
         let mut route = |routing, (src, dst), reverse| {
             let key = PacketKey { flow, group, src, dst, reverse, number: 0 };

@@ -29,8 +29,8 @@ impl<L: EventLoop> Engine<L> {
     /// Whether all packets of a flow take one path, of its data or of its ACKs.
     pub fn has_one_path(&self, flow: u32, reverse: bool) -> bool {
         let identity = self.hosts.identity(flow);
-        let routing = self.spec.traffic[identity.group as usize].routing;
-        let used = if reverse { self.spec.routings[routing].acks.unwrap_or(routing) } else { routing };
+        let group = &self.spec.traffic[identity.group as usize];
+        let used = if reverse { self.spec.reverse_routing(group) } else { group.routing };
         matches!(identity.route(reverse), RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
     }
 
