@@ -4,7 +4,7 @@ use crate::spec::{LinkId, LossSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Something that happens to the network as a whole: a barrier for all other events.
+/// Something that happens to the network as a whole: it ends an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::packet) enum NetworkEvent {
     Fail(Vec<LinkId>),

@@ -322,10 +322,11 @@ impl<L: EventLoop> Engine<L> {
         for (index, flow) in self.hosts.flows().iter().enumerate() {
             let states = flow.state.counters(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
             let warm = self.observers.observations.warm_flow(index).states;
-            let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
-            let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
-            for (place, (state, _)) in states.iter().enumerate() {
-                let share = since_warm(place).as_secs() / total;
+            let since_warm =
+                |position: usize| states[position].1 - warm.get(position).map_or(Duration::ZERO, |state| state.1);
+            let total: f64 = (0..states.len()).map(|position| since_warm(position).as_secs()).sum();
+            for (position, (state, _)) in states.iter().enumerate() {
+                let share = since_warm(position).as_secs() / total;
                 shares.push(StateShare { flow: index as u32, stack: self.stack_of(flow), state, share });
             }
         }
