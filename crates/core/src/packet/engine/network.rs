@@ -262,8 +262,8 @@ impl Network {
         identity: &FlowIdentity,
         route: RouteRef,
     ) -> Option<NextHop> {
-        if let RouteRef::Route(position) = route {
-            return Some((self.forwarding.next_on_route(position), position + 1));
+        if let RouteRef::Route(start) = route {
+            return Some((self.forwarding.next_on_route(start), start + 1));
         }
         self.select_first_hop(now, packet.words(), number, identity, route)
     }

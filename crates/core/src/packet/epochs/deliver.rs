@@ -71,8 +71,8 @@ impl Outlet for Merged<'_> {
 #[derive(Clone, Copy)]
 struct PacketTemplate<'engine> {
     flow: u32,
-    /// The packets' next-hop index after the first link.
-    at: u32,
+    /// The packets' hop index after the first link.
+    hop_index: u32,
     sizes: &'engine PacketSizes,
 }
 
@@ -80,7 +80,7 @@ impl PacketTemplate<'_> {
     #[inline(always)]
     fn packet(&self, segment: u32, number: u32, flags: u64) -> Packet {
         let mut packet = Packet::new(self.flow, segment, number, flags);
-        packet.set_hop_index(self.at);
+        packet.set_hop_index(self.hop_index);
         packet
     }
 }
@@ -167,13 +167,18 @@ impl Burst<'_> {
 
     #[inline(always)]
     fn answer_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
-        let now = self.packet.arrival();
-        let last = template.sizes.last_segment;
-        let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
-        ack.set_hop_index(template.at);
-        let size = u32::from(template.sizes.header());
-        if !outlet.send(now, ack, size, self.fifos) && ack.has(HAS_SACK) {
-            self.pool.release(ack.number());
+        let (now, last) = (self.packet.arrival(), template.sizes.last_segment);
+        if let Some(ack) = connection.answer(now, self.packet.words(), last, self.pool) {
+            self.send(ack, u32::from(template.sizes.header()), template, outlet);
+        }
+    }
+
+    /// Sends a packet of the end. Frees its SACK blocks if the link drops it.
+    #[inline(always)]
+    fn send(&mut self, mut packet: Packet, size: u32, template: &PacketTemplate, outlet: &mut impl Outlet) {
+        packet.set_hop_index(template.hop_index);
+        if !outlet.send(self.packet.arrival(), packet, size, self.fifos) && packet.has(HAS_SACK) {
+            self.pool.release(packet.number());
         }
     }
 
@@ -251,11 +256,8 @@ impl Burst<'_> {
             }
             return;
         }
-        while let Some((mut data, _)) = connection.next_packet(template.flow, now, self.pool) {
-            data.set_hop_index(template.at);
-            if !outlet.send(now, data, template.sizes.of(&data), self.fifos) && data.has(HAS_SACK) {
-                self.pool.release(data.number());
-            }
+        while let Some((data, _)) = connection.next_packet(template.flow, now, self.pool) {
+            self.send(data, template.sizes.of(&data), template, outlet);
         }
     }
 }
@@ -263,7 +265,7 @@ impl Burst<'_> {
 impl Engine<EpochLoop> {
     /// Processes a packet from this FIFO that has reached its host, and the packets behind it that continue its burst.
     #[inline(always)]
-    pub(in crate::packet) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
+    pub(super) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
         self.advance_to_arrival(link, packet.arrival());
         let is_processed = if packet.has(SYN) {
             false
@@ -285,8 +287,8 @@ impl Engine<EpochLoop> {
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(position) = state.identity.reverse else { return false };
-        let id = network.forwarding().next_on_route(position);
+        let RouteRef::Route(start) = state.identity.reverse else { return false };
+        let id = network.forwarding().next_on_route(start);
         let enters_at_once = event_loop.enters_at_once(id);
         if connection.receiver.may_wait() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
@@ -294,7 +296,7 @@ impl Engine<EpochLoop> {
         #[cfg(test)]
         let before = (connection.acks_sent, fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
@@ -319,8 +321,8 @@ impl Engine<EpochLoop> {
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(position) = state.identity.forward else { return false };
-        let id = network.forwarding().next_on_route(position);
+        let RouteRef::Route(start) = state.identity.forward else { return false };
+        let id = network.forwarding().next_on_route(start);
         let enters_at_once = event_loop.enters_at_once(id);
         if !connection.sender.takes_bursts() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
@@ -329,7 +331,7 @@ impl Engine<EpochLoop> {
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
@@ -346,7 +348,7 @@ impl Engine<EpochLoop> {
             u64::from(before.1 - fifo.len()),
         );
         if connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER)) {
-            let (hosts, mut context) = self.hosts();
+            let (hosts, mut context) = self.hosts_in_context();
             hosts.arm_or_retire(flow, &mut context);
         }
         true
