@@ -2,6 +2,7 @@
 //! handshake, sequence numbers, windows in bytes, Nagle's rule, FIN and timestamps.
 
 use super::info::{Reordering, rank};
+use super::outline::Outline;
 use super::settings::{EcnUse, Settings};
 use super::streams::{Incoming, Outgoing};
 use super::wire::{Ecn, Flags, Segment, TcpOption};
@@ -41,18 +42,6 @@ struct Peer {
     window_scale: Option<u32>,
 }
 
-/// The properties of a connection that the script determines in advance.
-pub struct Outline {
-    /// Our initial sequence number.
-    pub isn: u32,
-    /// The peer's initial sequence number.
-    pub peer_isn: u32,
-    /// The boundaries of the peer's data.
-    pub incoming: Incoming,
-    /// Our first timestamp.
-    pub timestamp: u32,
-}
-
 /// A connection.
 pub struct Connection {
     settings: Settings,
@@ -78,7 +67,7 @@ pub struct Connection {
     /// The end of the last short segment.
     short_end: u64,
     peer_fin: bool,
-    /// The first run of duplicate segments in the packet that last brought one (RFC 2883 section 4).
+    /// The first consecutive duplicate segments in the packet that last brought one (RFC 2883 section 4).
     duplicate: Range,
     /// The longest segment that has arrived, bytes; at first, the default segment size.
     received_mss: u32,
@@ -375,7 +364,7 @@ impl Connection {
 
     fn establish(&mut self, now: Time, segment: &Segment) {
         self.phase = Phase::Established;
-        let echo = timestamp_of(segment).filter(|_| self.timestamps).map(|(_, echo)| echo);
+        let echo = segment.timestamp().filter(|_| self.timestamps).map(|(_, echo)| echo);
         let number = (0..self.syns.len()).find(|number| Some(self.timestamp(self.syns[*number])) == echo);
         self.sender.on_established(now, number.map(|number| number as u32));
         // The window of a SYN is not scaled (RFC 7323 section 2.2).
@@ -403,7 +392,7 @@ impl Connection {
         {
             return; // an acknowledgement of what was never sent: nothing in the segment is to be believed
         }
-        if let Some((value, _)) = timestamp_of(segment)
+        if let Some((value, _)) = segment.timestamp()
             && self.timestamps
             && self.is_recent(segment, value)
         {
@@ -491,7 +480,7 @@ impl Connection {
     /// RFC 3522: whether the echoed timestamp is that of the retransmission, and not of an earlier transmission.
     fn echoes_retransmission(&self, segment: &Segment, una: u32) -> bool {
         let again = self.retransmitted_at.get(una as usize).copied().flatten();
-        match (timestamp_of(segment), again) {
+        match (segment.timestamp(), again) {
             (Some((_, echo)), Some(again)) if self.timestamps => echo.wrapping_sub(again) as i32 >= 0,
             _ => true,
         }
@@ -634,12 +623,4 @@ impl Connection {
         let segment = Segment { flags, seq, length, ack, window: None, options: Some(options), ecn: None };
         self.sent.push_back((now, segment));
     }
-}
-
-/// The value of its timestamp, and the echo.
-fn timestamp_of(segment: &Segment) -> Option<(u32, u32)> {
-    segment.options.iter().flatten().find_map(|option| match option {
-        TcpOption::Timestamp { value, echo } => Some((*value, *echo)),
-        _ => None,
-    })
 }
