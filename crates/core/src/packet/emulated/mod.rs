@@ -287,11 +287,11 @@ impl<P> EmulatedNetwork<P> {
             NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
-                observations.on_warmed_up(now, &[], network.links(), network.all_sizes(), network.fifos());
+                observations.on_warmed_up(now, &[], network.links_view());
                 network.forget_longest_waits();
             }
             NetworkEvent::Sample => {
-                observations.on_sample(spec, now, &[], network.links(), network.all_sizes(), network.fifos());
+                observations.on_sample(spec, now, &[], network.links_view());
                 if let Some(interval) = spec.sample {
                     self.clock.schedule(now + interval, NetworkEvent::Sample);
                 }
@@ -348,8 +348,7 @@ impl<P> EmulatedNetwork<P> {
 
     /// The table of links, as of now.
     pub fn link_table(&self) -> Table {
-        let EmulatedNetwork { spec, clock, network, observations, .. } = self;
-        link_table(spec, clock.now(), network.links(), network.all_sizes(), network.fifos(), observations)
+        link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observations)
     }
 
     /// The samples of links since the last call.

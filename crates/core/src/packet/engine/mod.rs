@@ -222,14 +222,12 @@ impl<L: EventLoop> Engine<L> {
             NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
-                let (flows, links) = (hosts.flows(), network.links());
-                observers.observations.on_warmed_up(now, flows, links, network.all_sizes(), network.fifos());
+                observers.observations.on_warmed_up(now, hosts.flows(), network.links_view());
                 hosts.forget_peaks();
                 network.forget_longest_waits();
             }
             NetworkEvent::Sample => {
-                let (flows, links) = (hosts.flows(), network.links());
-                observers.observations.on_sample(spec, now, flows, links, network.all_sizes(), network.fifos());
+                observers.observations.on_sample(spec, now, hosts.flows(), network.links_view());
                 let interval = spec.sample.expect("samples are only scheduled with an interval");
                 self.schedule(now + interval, NetworkEvent::Sample);
             }

@@ -8,7 +8,7 @@ use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::{ACK, HAS_SACK, LOST, Packet};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::sack_pool::SackPool;
-use crate::packet::link::{Link, Offer};
+use crate::packet::link::{Link, LinksView, Offer};
 use crate::packet::link_state::estimate::Estimate;
 use crate::spec::{LinkId, LossSpec, NodeId};
 use crate::units::{Duration, Time};
@@ -82,6 +82,11 @@ impl Network {
 
     pub(in crate::packet) fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// The links, to read their counters.
+    pub(in crate::packet) fn links_view(&self) -> LinksView<'_> {
+        LinksView { links: &self.links, sizes: &self.sizes, fifos: &self.fifos }
     }
 
     #[inline(always)]

@@ -1,9 +1,8 @@
 //! Records of a run: the counters at the end of the warm-up, and samples.
 
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowState};
-use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::{Link, LinkCounters};
+use crate::packet::link::{LinkCounters, LinksView};
 use crate::packet::link_state::estimate::Estimate;
 use crate::packet::output::columns::columns;
 use crate::packet::output::table::Table;
@@ -141,17 +140,10 @@ impl Observations {
     }
 
     /// Keeps the counters at the end of the warm-up, from which results count.
-    pub(in crate::packet) fn on_warmed_up(
-        &mut self,
-        now: Time,
-        flows: &[Flow],
-        links: &[Link],
-        sizes: &FlowSizes,
-        fifos: &FifoStore,
-    ) {
-        let counters = |(index, flow): (usize, &Flow)| flow.state.counters(now, sizes[index].last_segment);
+    pub(in crate::packet) fn on_warmed_up(&mut self, now: Time, flows: &[Flow], links: LinksView) {
+        let counters = |(index, flow): (usize, &Flow)| flow.state.counters(now, links.sizes[index].last_segment);
         self.warm_flows = flows.iter().enumerate().map(counters).collect();
-        self.warm_links = links.iter().map(|link| link.counters(now, sizes, fifos)).collect();
+        self.warm_links = links.counters(now).collect();
     }
 
     /// The counters of a flow at the end of the warm-up.
@@ -165,17 +157,9 @@ impl Observations {
     }
 
     /// Takes a sample of all flows and links.
-    pub(in crate::packet) fn on_sample(
-        &mut self,
-        spec: &RunSpec,
-        now: Time,
-        flows: &[Flow],
-        links: &[Link],
-        sizes: &FlowSizes,
-        fifos: &FifoStore,
-    ) {
-        self.sample_flows(spec, now, flows, sizes);
-        self.sample_links(now, links, sizes, fifos);
+    pub(in crate::packet) fn on_sample(&mut self, spec: &RunSpec, now: Time, flows: &[Flow], links: LinksView) {
+        self.sample_flows(spec, now, flows, links.sizes);
+        self.sample_links(now, links);
         self.sampled_at = now;
     }
 
@@ -214,14 +198,13 @@ impl Observations {
         }
     }
 
-    fn sample_links(&mut self, now: Time, links: &[Link], sizes: &FlowSizes, fifos: &FifoStore) {
-        for (index, link) in links.iter().enumerate() {
-            let counters = link.counters(now, sizes, fifos);
+    fn sample_links(&mut self, now: Time, links: LinksView) {
+        for (index, counters) in links.counters(now).enumerate() {
             let before = std::mem::replace(&mut self.sampled_links[index], counters);
             let sample = LinkSample {
                 seconds: now.as_secs(),
                 link: index as u32,
-                queue_packets: link.queue_packets(now, fifos),
+                queue_packets: links.links[index].queue_packets(now, links.fifos),
                 utilisation: share(counters.busy - before.busy, counters.possible - before.possible),
                 drops: counters.queue_drops + counters.losses - before.queue_drops - before.losses,
             };
