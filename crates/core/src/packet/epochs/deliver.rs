@@ -13,7 +13,7 @@ use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::inbox::{Inbox, Key, Rank};
 use crate::packet::epochs::timing_wheel::TimingWheel;
 use crate::packet::forwarding::RouteRef;
-use crate::packet::hosts::flow::{Connection, FlowState};
+use crate::packet::hosts::flow::{Connection, Flow, FlowState};
 use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::packet::{ACK, HAS_SACK, PUSH, Packet, SYN, flag_if};
 use crate::packet::link::packet_sizes::PacketSizes;
@@ -131,6 +131,25 @@ impl Burst<'_> {
         self.fifo
     }
 
+    /// Processes the burst: `ACKS` at the sender, data at the receiver.
+    #[inline(always)]
+    fn deliver<const ACKS: bool>(
+        &mut self,
+        connection: &mut Connection,
+        end: &mut Time,
+        template: &PacketTemplate,
+        epoch_end: Time,
+        outlet: impl Outlet,
+    ) {
+        if !ACKS {
+            self.deliver_to_receiver(connection, end, template, outlet);
+        } else if connection.sender.detector_learns() {
+            self.deliver_to_sender::<true>(connection, template, epoch_end, outlet);
+        } else {
+            self.deliver_to_sender::<false>(connection, template, epoch_end, outlet);
+        }
+    }
+
     /// Processes data at a receiver that acknowledges every segment at once.
     #[inline(always)]
     fn deliver_to_receiver(
@@ -182,25 +201,9 @@ impl Burst<'_> {
         }
     }
 
-    /// Processes ACKs at a sender, and sends the segments that each ACK allows.
+    /// Processes ACKs at a sender, and sends the segments that each ACK allows. `LEARNS`: the detector learns from every ACK.
     #[inline(always)]
-    fn deliver_to_sender(
-        &mut self,
-        connection: &mut Connection,
-        template: &PacketTemplate,
-        until: Time,
-        outlet: impl Outlet,
-    ) {
-        if connection.sender.detector_learns() {
-            self.deliver_acks::<true>(connection, template, until, outlet);
-        } else {
-            self.deliver_acks::<false>(connection, template, until, outlet);
-        }
-    }
-
-    /// `LEARNS`: the detector learns from every ACK.
-    #[inline(always)]
-    fn deliver_acks<const LEARNS: bool>(
+    fn deliver_to_sender<const LEARNS: bool>(
         &mut self,
         connection: &mut Connection,
         template: &PacketTemplate,
@@ -270,84 +273,51 @@ impl Engine<EpochLoop> {
         let is_processed = if packet.has(SYN) {
             false
         } else if packet.has(ACK) {
-            self.take_acks(fifo, packet.words())
+            self.take_packets::<true>(fifo, packet.words())
         } else {
-            self.take_data(fifo, packet.words())
+            self.take_packets::<false>(fifo, packet.words())
         };
         if !is_processed {
             self.deliver(packet);
         }
     }
 
-    /// Processes a burst of data; `false`, and nothing is changed, if a burst is not possible.
+    /// Processes a burst at its end: `ACKS` at the sender, data at the receiver. `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
-    fn take_data(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
+    fn take_packets<const ACKS: bool>(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
         let Engine { clock, network, hosts, event_loop, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(start) = state.identity.reverse else { return false };
+        let Flow { identity, state, end } = hosts.flow_mut(flow);
+        let FlowState::Tcp(connection) = state else { return false };
+        let RouteRef::Route(start) = identity.route(!ACKS) else { return false };
         let id = network.forwarding().next_on_route(start);
         let enters_at_once = event_loop.enters_at_once(id);
-        if connection.receiver.may_wait() || enters_at_once && !network.link(id).is_uninstrumented() {
+        let takes_bursts = if ACKS { connection.sender.takes_bursts() } else { !connection.receiver.may_wait() };
+        if !takes_bursts || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         #[cfg(test)]
-        let before = (connection.acks_sent, fifo.len() + 1);
-        let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
-        if enters_at_once {
-            let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
-            burst.deliver_to_receiver(connection, &mut state.end, &template, outlet);
-        } else {
-            burst.deliver_to_receiver(connection, &mut state.end, &template, event_loop.merged(id));
-        }
-        let now = burst.packet.arrival();
-        *fifo = burst.rest();
-        clock.set(now);
-        #[cfg(test)]
-        network
-            .count_at_hosts(u64::from(connection.acks_sent.wrapping_sub(before.0)), u64::from(before.1 - fifo.len()));
-        true
-    }
-
-    /// Processes a burst of ACKs; `false`, and nothing is changed, if a burst is not possible.
-    #[inline(never)]
-    fn take_acks(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { clock, network, hosts, event_loop, .. } = self;
-        let packet = Packet::from_words(words);
-        let flow = packet.flow();
-        let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(start) = state.identity.forward else { return false };
-        let id = network.forwarding().next_on_route(start);
-        let enters_at_once = event_loop.enters_at_once(id);
-        if !connection.sender.takes_bursts() || enters_at_once && !network.link(id).is_uninstrumented() {
-            return false;
-        }
+        let before = (connection.packets_sent(ACKS), fifo.len() + 1);
         let epoch_end = event_loop.until;
-        #[cfg(test)]
-        let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
-            burst.deliver_to_sender(connection, &template, epoch_end, outlet);
+            burst.deliver::<ACKS>(connection, end, &template, epoch_end, outlet);
         } else {
-            burst.deliver_to_sender(connection, &template, epoch_end, event_loop.merged(id));
+            burst.deliver::<ACKS>(connection, end, &template, epoch_end, event_loop.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
         clock.set(now);
         #[cfg(test)]
         network.count_at_hosts(
-            u64::from(connection.sender.scoreboard().next_transmission() - before.0),
+            u64::from(connection.packets_sent(ACKS).wrapping_sub(before.0)),
             u64::from(before.1 - fifo.len()),
         );
-        if connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER)) {
+        if ACKS && (connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER))) {
             let (hosts, mut context) = self.hosts_in_context();
             hosts.arm_or_retire(flow, &mut context);
         }

@@ -24,6 +24,12 @@ impl Connection {
         number
     }
 
+    /// Packets that the sender, or else the receiver, has sent, modulo 2^32.
+    #[cfg(test)]
+    pub fn packets_sent(&self, by_sender: bool) -> u32 {
+        if by_sender { self.sender.scoreboard().next_transmission() } else { self.acks_sent }
+    }
+
     /// The number of the last packet that the receiver has sent.
     #[inline(always)]
     pub fn last_ack_number(&self) -> u32 {
