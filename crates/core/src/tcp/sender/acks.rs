@@ -7,7 +7,7 @@ use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::Delivered;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 impl Sender {
     /// Takes an ACK.
@@ -94,24 +94,8 @@ impl Sender {
         if !self.options.sack {
             self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
-        let any_retransmitted = delivered.any_retransmitted;
-        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
-        let rtt_is_clean = self.options.sack || !any_retransmitted;
-        let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
         let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
-        let sample = if rtt_is_clean { delivered.oldest_rtt() } else { None };
-        let by_timestamp = || {
-            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
-            // Sooner than any ACK can come, this one echoes an earlier retransmission.
-            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
-        };
-        if let Some(sample) = sample.or_else(by_timestamp) {
-            self.rtt.sample(sample);
-            self.rtt.follow_rounds(self.board.una(), self.board.next());
-            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
-                self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
-            }
-        }
+        let rtt = self.sample_rtt(now, ack, advanced, first_sent, &delivered);
         if advanced {
             self.unanswered_timeout = false;
         }
@@ -141,7 +125,7 @@ impl Sender {
             prior_in_flight,
             in_flight: self.board.in_flight(),
             outstanding: self.board.outstanding(),
-            rtt: newest_rtt,
+            rtt,
             rate: None,
             round_start,
             in_recovery: self.is_recovering(),
@@ -151,6 +135,35 @@ impl Sender {
         if let Some(report) = report {
             *report = delivered;
         }
+    }
+
+    /// Takes an RTT sample of an ACK, which came while the first outstanding segment was last sent at `first_sent`. Returns the RTT of the
+    /// newest delivered segment that was sent only once.
+    #[inline]
+    fn sample_rtt(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        advanced: bool,
+        first_sent: Option<Time>,
+        delivered: &Delivered,
+    ) -> Option<Duration> {
+        let is_linux = self.recovers_as_linux();
+        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
+        let is_clean = self.options.sack || !delivered.any_retransmitted;
+        let by_timestamp = || {
+            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
+            // Sooner than any ACK can come, this one echoes an earlier retransmission.
+            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
+        };
+        if let Some(sample) = delivered.oldest_rtt().filter(|_| is_clean).or_else(by_timestamp) {
+            self.rtt.sample(sample);
+            self.rtt.follow_rounds(self.board.una(), self.board.next());
+            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
+                self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
+            }
+        }
+        delivered.newest_rtt().filter(|_| is_clean)
     }
 
     /// Processes the reports of an ACK about spurious retransmissions.
