@@ -553,9 +553,14 @@ impl RunSpec {
         group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst))
     }
 
+    /// The routing of a group's packets in the reverse direction.
+    pub fn reverse_routing(&self, group: &TrafficSpec) -> usize {
+        self.routings[group.routing].acks.unwrap_or(group.routing)
+    }
+
     /// The same routes for the packets of its receivers; none for the engine's own UDP.
     pub fn ack_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
-        let routing = self.routings[group.routing].acks.unwrap_or(group.routing);
+        let routing = self.reverse_routing(group);
         let answered = group.has_reverse_packets();
         group.pairs.iter().filter(move |_| answered).map(move |(src, dst)| (routing, *dst, *src))
     }

@@ -49,8 +49,8 @@ const WITHOUT_EFFECT: [&str; 10] = [
     "SO_PRIORITY",
 ];
 
-fn number(call: &Call, place: usize) -> Option<i64> {
-    match call.arguments.get(place)? {
+fn number(call: &Call, position: usize) -> Option<i64> {
+    match call.arguments.get(position)? {
         Argument::Number(number) => Some(*number),
         Argument::List(values) => match values.first()? {
             Argument::Number(number) => Some(*number),
@@ -60,8 +60,8 @@ fn number(call: &Call, place: usize) -> Option<i64> {
     }
 }
 
-fn names(call: &Call, place: usize) -> Vec<&str> {
-    match call.arguments.get(place) {
+fn names(call: &Call, position: usize) -> Vec<&str> {
+    match call.arguments.get(position) {
         Some(Argument::Names(names)) => names.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
@@ -73,8 +73,8 @@ fn names(call: &Call, place: usize) -> Vec<&str> {
 /// Names a feature that the simulator does not have.
 pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
     let refused = |what: String| Problem::refused(line, what);
-    let needs = |place: usize, what: &str| {
-        number(call, place).ok_or_else(|| Problem::syntax(line, format!("{}() needs {what}", call.name)))
+    let needs = |position: usize, what: &str| {
+        number(call, position).ok_or_else(|| Problem::syntax(line, format!("{}() needs {what}", call.name)))
     };
     let bytes = || -> Result<u64, Problem> {
         let bytes = needs(2, "a number of bytes as its third argument")?;

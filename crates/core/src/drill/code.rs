@@ -115,7 +115,7 @@ impl Program {
     /// Names the first construct outside the supported part of Python.
     pub fn parse(text: &str, line: u32) -> Result<Program, Problem> {
         let tokens = lex(text, line)?;
-        let mut parser = Parser { tokens, place: 0, depth: 0 };
+        let mut parser = Parser { tokens, position: 0, depth: 0 };
         let mut statements = Vec::new();
         loop {
             while parser.takes("\n") || parser.takes(";") {}
@@ -445,7 +445,7 @@ fn lex(text: &str, first_line: u32) -> Result<Vec<Token>, Problem> {
 
 struct Parser {
     tokens: Vec<Token>,
-    place: usize,
+    position: usize,
     depth: u32,
 }
 
@@ -463,22 +463,22 @@ const KEYWORDS: [&str; 15] = [
 
 impl Parser {
     fn peek(&self) -> Option<&str> {
-        self.tokens.get(self.place).map(|token| token.text.as_str())
+        self.tokens.get(self.position).map(|token| token.text.as_str())
     }
 
     fn line(&self) -> u32 {
-        self.tokens.get(self.place).or(self.tokens.last()).map_or(1, |token| token.line)
+        self.tokens.get(self.position).or(self.tokens.last()).map_or(1, |token| token.line)
     }
 
     fn takes(&mut self, text: &str) -> bool {
         let is_next = self.peek() == Some(text);
-        self.place += usize::from(is_next);
+        self.position += usize::from(is_next);
         is_next
     }
 
     fn takes_one_of(&mut self, texts: &[&str]) -> Option<String> {
         let found = self.peek().filter(|next| texts.contains(next))?.to_string();
-        self.place += 1;
+        self.position += 1;
         Some(found)
     }
 
@@ -495,7 +495,7 @@ impl Parser {
     }
 
     fn is_name(&self) -> bool {
-        self.tokens.get(self.place).is_some_and(|token| {
+        self.tokens.get(self.position).is_some_and(|token| {
             token.value.is_none()
                 && token.text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
                 && !KEYWORDS.contains(&token.text.as_str())
@@ -504,9 +504,9 @@ impl Parser {
 
     fn statement(&mut self) -> Result<Statement, Problem> {
         if self.takes("assert") {
-            let start = self.place;
+            let start = self.position;
             let condition = self.expression()?;
-            let text: Vec<&str> = self.tokens[start..self.place].iter().map(|token| token.text.as_str()).collect();
+            let text: Vec<&str> = self.tokens[start..self.position].iter().map(|token| token.text.as_str()).collect();
             let text = text.join(" ");
             let message = if self.takes(",") { Some(self.expression()?) } else { None };
             return Ok(Statement::Assert { condition, message, text });
@@ -514,8 +514,8 @@ impl Parser {
         if !self.is_name() {
             return self.refuse("a statement");
         }
-        let name = self.tokens[self.place].text.clone();
-        self.place += 1;
+        let name = self.tokens[self.position].text.clone();
+        self.position += 1;
         if name == "print" && self.takes("(") {
             return Ok(Statement::Print(self.arguments()?));
         }
@@ -594,8 +594,8 @@ impl Parser {
     }
 
     fn atom(&mut self) -> Result<Expression, Problem> {
-        if let Some(value) = self.tokens.get(self.place).and_then(|token| token.value.clone()) {
-            self.place += 1;
+        if let Some(value) = self.tokens.get(self.position).and_then(|token| token.value.clone()) {
+            self.position += 1;
             return Ok(Expression::Value(value));
         }
         if self.takes("(") {
@@ -605,8 +605,8 @@ impl Parser {
         if !self.is_name() {
             return self.refuse("a value");
         }
-        let (line, name) = (self.line(), self.tokens[self.place].text.clone());
-        self.place += 1;
+        let (line, name) = (self.line(), self.tokens[self.position].text.clone());
+        self.position += 1;
         if self.takes("(") {
             if !FUNCTIONS.contains(&name.as_str()) {
                 let known = FUNCTIONS.join(", ");

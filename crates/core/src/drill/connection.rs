@@ -2,6 +2,7 @@
 //! handshake, sequence numbers, windows in bytes, Nagle's rule, FIN and timestamps.
 
 use super::info::{Reordering, rank};
+use super::outline::Outline;
 use super::settings::{EcnUse, Settings};
 use super::streams::{Incoming, Outgoing};
 use super::wire::{Ecn, Flags, Segment, TcpOption};
@@ -9,11 +10,12 @@ use crate::rng::{Purpose, Stream};
 use crate::spec::{SpuriousResponse, StackSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::detection::{DetectionSpec, dup_ack};
+use crate::tcp::kernel_clock::TIMESTAMP_TICK;
 use crate::tcp::persist::PersistTimer;
 use crate::tcp::receiver::{Ack, DataSegment, Due, Receiver, SackBlocks};
 use crate::tcp::scoreboard::{Delivered, Range};
 use crate::tcp::sender::{Sender, Transmission};
-use crate::units::{Duration, Time};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// The state of a connection, from listening to closed.
@@ -38,18 +40,6 @@ pub enum Phase {
 struct Peer {
     isn: u32,
     window_scale: Option<u32>,
-}
-
-/// The properties of a connection that the script determines in advance.
-pub struct Outline {
-    /// Our initial sequence number.
-    pub isn: u32,
-    /// The peer's initial sequence number.
-    pub peer_isn: u32,
-    /// The boundaries of the peer's data.
-    pub incoming: Incoming,
-    /// Our first timestamp.
-    pub timestamp: u32,
 }
 
 /// A connection.
@@ -77,7 +67,7 @@ pub struct Connection {
     /// The end of the last short segment.
     short_end: u64,
     peer_fin: bool,
-    /// The first run of duplicate segments in the packet that last brought one (RFC 2883 section 4).
+    /// The first consecutive duplicate segments in the packet that last brought one (RFC 2883 section 4).
     duplicate: Range,
     /// The longest segment that has arrived, bytes; at first, the default segment size.
     received_mss: u32,
@@ -95,8 +85,6 @@ pub struct Connection {
     sent: VecDeque<(Time, Segment)>,
 }
 
-/// A tick of the timestamp clock.
-const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 /// Room that a timestamp takes in every segment (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
 /// The segment size of a peer that announces none (RFC 9293 section 3.7.1).
@@ -199,11 +187,6 @@ impl Connection {
         self.sent.pop_front()
     }
 
-    /// The next sent segment that was not yet removed.
-    pub fn peek_sent(&self) -> Option<&(Time, Segment)> {
-        self.sent.front()
-    }
-
     /// Sends a SYN.
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::SynSent;
@@ -284,7 +267,7 @@ impl Connection {
             self.persist.on_probe(now);
         }
         if self.receiver.deadline().is_some_and(|deadline| deadline <= now) {
-            let ack = self.receiver.on_deadline(now);
+            let ack = self.receiver.acknowledge(now);
             self.acknowledge(now, &ack);
         }
         self.pump(now);
@@ -381,7 +364,7 @@ impl Connection {
 
     fn establish(&mut self, now: Time, segment: &Segment) {
         self.phase = Phase::Established;
-        let echo = timestamp_of(segment).filter(|_| self.timestamps).map(|(_, echo)| echo);
+        let echo = segment.timestamp().filter(|_| self.timestamps).map(|(_, echo)| echo);
         let number = (0..self.syns.len()).find(|number| Some(self.timestamp(self.syns[*number])) == echo);
         self.sender.on_established(now, number.map(|number| number as u32));
         // The window of a SYN is not scaled (RFC 7323 section 2.2).
@@ -401,7 +384,7 @@ impl Connection {
     /// A segment of an established connection: its acknowledgement, then its data.
     fn take(&mut self, now: Time, segment: &Segment) {
         if segment.flags.syn {
-            let ack = self.receiver.on_deadline(now);
+            let ack = self.receiver.acknowledge(now);
             self.acknowledge(now, &ack); // RFC 9293 section 3.10.7.4: an ACK answers a SYN that comes late
             return;
         }
@@ -409,7 +392,7 @@ impl Connection {
         {
             return; // an acknowledgement of what was never sent: nothing in the segment is to be believed
         }
-        if let Some((value, _)) = timestamp_of(segment)
+        if let Some((value, _)) = segment.timestamp()
             && self.timestamps
             && self.is_recent(segment, value)
         {
@@ -497,7 +480,7 @@ impl Connection {
     /// RFC 3522: whether the echoed timestamp is that of the retransmission, and not of an earlier transmission.
     fn echoes_retransmission(&self, segment: &Segment, una: u32) -> bool {
         let again = self.retransmitted_at.get(una as usize).copied().flatten();
-        match (timestamp_of(segment), again) {
+        match (segment.timestamp(), again) {
             (Some((_, echo)), Some(again)) if self.timestamps => echo.wrapping_sub(again) as i32 >= 0,
             _ => true,
         }
@@ -534,7 +517,7 @@ impl Connection {
         }
         self.peer_fin |= segment.flags.fin && self.incoming.start(self.receiver.delivered()) >= end;
         if self.peer_fin && segment.flags.fin {
-            answer = Some(answer.unwrap_or_else(|| self.receiver.on_deadline(now)));
+            answer = Some(answer.unwrap_or_else(|| self.receiver.acknowledge(now)));
         }
         answer
     }
@@ -597,7 +580,7 @@ impl Connection {
         let flags = Flags { ack: true, fin: piece.fin, cwr: window_reduced, ..Flags::default() };
         let mut options = Vec::new();
         if self.receiver.deadline().is_some() {
-            let ack = self.receiver.on_deadline(now); // the segment carries the acknowledgement that was to come
+            let ack = self.receiver.acknowledge(now); // the segment carries the acknowledgement that was to come
             options.extend(self.sack_option(&ack));
         }
         self.emit(now, flags, 1 + piece.start, piece.length, options);
@@ -625,8 +608,8 @@ impl Connection {
         self.first_timestamp.0.wrapping_add(((now - start).0 / TIMESTAMP_TICK.0) as u32)
     }
 
-    /// `place` counts from our initial sequence number.
-    fn emit(&mut self, now: Time, flags: Flags, place: u64, length: u32, mut options: Vec<TcpOption>) {
+    /// Sends a segment; `offset` counts from our initial sequence number.
+    fn emit(&mut self, now: Time, flags: Flags, offset: u64, length: u32, mut options: Vec<TcpOption>) {
         if self.timestamps {
             let echo = if flags.ack { self.recent_timestamp } else { 0 };
             let value = self.timestamp(now);
@@ -636,16 +619,8 @@ impl Connection {
         let expected = self.incoming.start(self.receiver.delivered()) as u32;
         let ack = flags.ack.then(|| self.peer.isn.wrapping_add(1 + expected));
         self.last_ack_sent = ack.unwrap_or(self.last_ack_sent);
-        let seq = self.isn.wrapping_add(place as u32);
+        let seq = self.isn.wrapping_add(offset as u32);
         let segment = Segment { flags, seq, length, ack, window: None, options: Some(options), ecn: None };
         self.sent.push_back((now, segment));
     }
-}
-
-/// The value of its timestamp, and the echo.
-fn timestamp_of(segment: &Segment) -> Option<(u32, u32)> {
-    segment.options.iter().flatten().find_map(|option| match option {
-        TcpOption::Timestamp { value, echo } => Some((*value, *echo)),
-        _ => None,
-    })
 }

@@ -138,11 +138,11 @@ impl<'a> Lexer<'a> {
 
     fn quoted(&mut self) -> Result<String, Problem> {
         let mut escaped = false;
-        for (place, character) in self.rest.char_indices().skip(1) {
+        for (position, character) in self.rest.char_indices().skip(1) {
             match character {
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
-                '"' => return Ok(self.take(place + 1)[1..place].to_string()),
+                '"' => return Ok(self.take(position + 1)[1..position].to_string()),
                 _ => {}
             }
         }

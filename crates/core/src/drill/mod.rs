@@ -6,9 +6,11 @@
 
 pub mod calls;
 pub mod code;
+pub mod compare;
 pub mod connection;
 pub mod info;
 pub mod lexer;
+pub mod outline;
 pub mod parser;
 pub mod presets;
 pub mod report;

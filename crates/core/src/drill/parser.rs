@@ -13,12 +13,12 @@ use crate::units::Duration;
 /// The first construct that is not of the language, or that needs a feature that the simulator does not have.
 pub fn parse(text: &str) -> Result<Script, Problem> {
     let lexed = tokens(text)?;
-    let mut parser = Parser { tokens: lexed.tokens, place: 0 };
+    let mut parser = Parser { tokens: lexed.tokens, position: 0 };
     let options = parser.options()?;
     let mut events = Vec::new();
     if let Some(Kind::Command(command)) = parser.peek() {
         let (line, action) = (parser.line(), Action::Command(command.clone()));
-        parser.place += 1;
+        parser.position += 1;
         events.push(Event { line, at: At::Relative(Duration::ZERO), action });
     }
     while parser.peek().is_some() {
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<Script, Problem> {
 
 struct Parser {
     tokens: Vec<Token>,
-    place: usize,
+    position: usize,
 }
 
 /// The nesting of arguments that a call may have.
@@ -37,21 +37,21 @@ const MOST_NESTED: u32 = 16;
 
 impl Parser {
     fn peek(&self) -> Option<&Kind> {
-        self.tokens.get(self.place).map(|token| &token.kind)
+        self.tokens.get(self.position).map(|token| &token.kind)
     }
 
     fn peek_after(&self, ahead: usize) -> Option<&Kind> {
-        self.tokens.get(self.place + ahead).map(|token| &token.kind)
+        self.tokens.get(self.position + ahead).map(|token| &token.kind)
     }
 
     /// The line of the next token, or of the last.
     fn line(&self) -> u32 {
-        self.tokens.get(self.place).or(self.tokens.last()).map_or(1, |token| token.line)
+        self.tokens.get(self.position).or(self.tokens.last()).map_or(1, |token| token.line)
     }
 
     fn next(&mut self) -> Option<Kind> {
         let kind = self.peek().cloned();
-        self.place += usize::from(kind.is_some());
+        self.position += usize::from(kind.is_some());
         kind
     }
 
@@ -72,7 +72,7 @@ impl Parser {
 
     fn takes_sign(&mut self, sign: char) -> bool {
         let is_next = self.peek() == Some(&Kind::Sign(sign));
-        self.place += usize::from(is_next);
+        self.position += usize::from(is_next);
         is_next
     }
 
@@ -82,7 +82,7 @@ impl Parser {
 
     fn takes_word(&mut self, word: &str) -> bool {
         let is_next = matches!(self.peek(), Some(Kind::Word(next)) if next == word);
-        self.place += usize::from(is_next);
+        self.position += usize::from(is_next);
         is_next
     }
 
@@ -90,7 +90,7 @@ impl Parser {
         match self.peek() {
             Some(Kind::Word(word)) => {
                 let word = word.clone();
-                self.place += 1;
+                self.position += 1;
                 Ok(word)
             }
             _ => self.wanted(what),
@@ -101,7 +101,7 @@ impl Parser {
         match self.peek() {
             Some(Kind::Integer(number)) if u32::try_from(*number).is_ok() => {
                 let number = *number as u32;
-                self.place += 1;
+                self.position += 1;
                 Ok(number)
             }
             _ => self.wanted(&format!("{what} (0 to 4294967295)")),
@@ -112,7 +112,7 @@ impl Parser {
         let mut options = Vec::new();
         while let Some(Kind::Option(name)) = self.peek() {
             let (line, name) = (self.line(), name.clone());
-            self.place += 1;
+            self.position += 1;
             let mut value = String::new();
             if self.takes_sign('=') {
                 value = match self.next() {
@@ -121,10 +121,10 @@ impl Parser {
                     _ => return self.wanted("the option's value"),
                 };
                 // An IPv6 address or a definition: skips further tokens of the same line, because they are not used.
-                while self.tokens.get(self.place).is_some_and(|token| {
+                while self.tokens.get(self.position).is_some_and(|token| {
                     token.line == line && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
                 }) {
-                    self.place += 1;
+                    self.position += 1;
                 }
             }
             options.push(Setting { line, name, value });
@@ -137,7 +137,7 @@ impl Parser {
         // A command at the end needs no time.
         if let Some(Kind::Command(command)) = self.peek() {
             let action = Action::Command(command.clone());
-            self.place += 1;
+            self.position += 1;
             return Ok(Event { line, at: At::Any, action });
         }
         let at = self.at()?;
@@ -147,12 +147,12 @@ impl Parser {
             Some(Kind::Sign('>')) => Action::Outbound(self.packet()?),
             Some(Kind::Command(command)) => {
                 let command = command.clone();
-                self.place += 1;
+                self.position += 1;
                 Action::Command(command)
             }
             Some(Kind::Code(code)) => {
                 let program = Program::parse(code, line)?;
-                self.place += 1;
+                self.position += 1;
                 Action::Code(program)
             }
             Some(Kind::Word(_) | Kind::Ellipsis) => Action::Call(self.call()?),
@@ -191,12 +191,12 @@ impl Parser {
         if !(0.0..=LONGEST).contains(&seconds) {
             return self.wanted("a time between 0 and 36000 seconds");
         }
-        self.place += 1;
+        self.position += 1;
         Ok(Duration::from_micros((seconds * 1e6).round() as u64))
     }
 
     fn packet(&mut self) -> Result<Segment, Problem> {
-        self.place += 1; // the direction
+        self.position += 1; // the direction
         let mut ecn = None;
         if self.takes_sign('[') {
             ecn = Some(self.ip_information(']')?);
@@ -282,7 +282,7 @@ impl Parser {
                     _ => return self.wanted("flags: letters of SFRPEW, and \".\" for ACK"),
                 }
             }
-            self.place += 1;
+            self.position += 1;
             any = true;
         }
         if let Some(Kind::Decimal(_)) = self.peek() {
@@ -308,7 +308,7 @@ impl Parser {
             return Ok(Some(options));
         }
         if self.peek() == Some(&Kind::Ellipsis) {
-            self.place += 1;
+            self.position += 1;
             self.sign('>')?;
             return Ok(None);
         }
@@ -333,7 +333,7 @@ impl Parser {
                 let mut blocks = Vec::new();
                 while let (Some(Kind::Integer(_)), Some(Kind::Sign(':'))) = (self.peek(), self.peek_after(1)) {
                     let start = self.number("a sequence number")?;
-                    self.place += 1;
+                    self.position += 1;
                     blocks.push((start, self.number("a sequence number")?));
                 }
                 if blocks.is_empty() {
@@ -361,7 +361,7 @@ impl Parser {
     fn call(&mut self) -> Result<Call, Problem> {
         let mut returns_after = None;
         if self.peek() == Some(&Kind::Ellipsis) {
-            self.place += 1;
+            self.position += 1;
             returns_after = Some(self.time()?);
         }
         let name = self.word("the name of a system call")?;
@@ -369,18 +369,18 @@ impl Parser {
         let arguments = self.arguments(')', 0)?;
         self.sign('=')?;
         let mut call = Call { name, arguments, returns_after, result: None, error: None };
-        let before = self.place;
+        let before = self.position;
         match self.next() {
             Some(Kind::Integer(value)) => call.result = Some(value),
             Some(Kind::Ellipsis | Kind::Sign('?')) => {}
             _ => {
-                self.place = before;
+                self.position = before;
                 return self.wanted("what the call returns: a number, or ...");
             }
         }
         if let Some(Kind::Word(error)) = self.peek() {
             call.error = Some(error.clone());
-            self.place += 1;
+            self.position += 1;
         }
         if self.peek() == Some(&Kind::Sign('(')) {
             self.note()?; // "(Operation now in progress)", "(flags O_RDWR)"
@@ -415,17 +415,17 @@ impl Parser {
         if depth > MOST_NESTED {
             return self.wanted("fewer brackets within brackets");
         }
-        let before = self.place;
+        let before = self.position;
         let first = match self.next() {
             Some(Kind::Ellipsis) => Argument::Any,
             Some(Kind::Integer(number)) => Argument::Number(number),
             Some(Kind::Text(_)) => {
                 let continued = self.peek() == Some(&Kind::Ellipsis);
-                self.place += usize::from(continued);
+                self.position += usize::from(continued);
                 Argument::Text
             }
             Some(Kind::Word(word)) if self.peek() == Some(&Kind::Sign('(')) => {
-                self.place += 1;
+                self.position += 1;
                 self.arguments(')', depth + 1)?; // htons(80), inet_addr("...")
                 Argument::Names(vec![word])
             }
@@ -446,7 +446,7 @@ impl Parser {
                 Argument::Structure
             }
             _ => {
-                self.place = before;
+                self.position = before;
                 return self.wanted("an argument");
             }
         };

@@ -2,12 +2,13 @@
 
 use super::calls::{Action as CallAction, understand};
 use super::code::{Failure as CodeFailure, Names, Value};
-use super::connection::{Connection, Outline, Phase};
+use super::compare::{compare, is_part, join};
+use super::connection::{Connection, Phase};
+use super::outline::Outline;
 use super::report::{Failure, Report, Row};
 use super::script::{Action, At, Call, Event, Script};
 use super::settings::{Preset, Settings};
-use super::streams::Incoming;
-use super::wire::{Ecn, Segment, TcpOption};
+use super::wire::Segment;
 use super::{Problem, info, shell};
 use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +166,7 @@ impl<'a> Runner<'a> {
     }
 
     fn new_connection(&self) -> Connection {
-        let mut connection = Connection::new(&self.settings, outline(self.script, self.settings.joined_mss));
+        let mut connection = Connection::new(&self.settings, Outline::of(self.script, self.settings.joined_mss));
         let (nagle, cork) = self.coalescing;
         connection.set_coalescing(self.now, Some(nagle), Some(cork));
         connection
@@ -450,73 +451,6 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
     Err(failed(line, format!("{}() returned {got_text}, not {wanted}{error}", call.name)))
 }
 
-/// Whether the sent segment may be the first part of the expected segment.
-fn is_part(sent: &Segment, expected: &Segment) -> bool {
-    sent.seq == expected.seq && sent.length > 0 && sent.length < expected.length
-}
-
-/// Two segments in succession as one, as segmentation offload shows them.
-fn join(mut first: Segment, next: &Segment) -> Segment {
-    if next.seq == first.end() {
-        first.length += next.length;
-        first.flags.fin |= next.flags.fin;
-    } else {
-        // Not in succession: the comparison says so.
-        first.length = u32::MAX;
-    }
-    first
-}
-
-fn compare(expected: &Segment, sent: &Segment) -> Result<(), String> {
-    let (wanted, got) = (expected.flags, sent.flags);
-    let flags = [
-        ("SYN", wanted.syn, got.syn),
-        ("FIN", wanted.fin, got.fin),
-        ("RST", wanted.rst, got.rst),
-        ("ACK", wanted.ack, got.ack),
-        ("ECE", wanted.ece, got.ece),
-        ("CWR", wanted.cwr, got.cwr),
-    ];
-    if (sent.seq, sent.length) != (expected.seq, expected.length) {
-        return Err("another segment was sent".to_string());
-    }
-    if let Some((name, wanted, _)) = flags.iter().find(|(_, wanted, got)| wanted != got) {
-        return Err(format!("the flag {name} is {}", if *wanted { "missing" } else { "set" }));
-    }
-    if sent.ack != expected.ack {
-        return Err("another acknowledgement was sent".to_string());
-    }
-    if let Some(wanted) = expected.ecn {
-        let got = sent.ecn.unwrap_or(Ecn::NotCapable);
-        let capable = matches!(got, Ecn::Capable0 | Ecn::Capable1);
-        if got != wanted && !(wanted == Ecn::Capable && capable) {
-            return Err("another ECN field was sent".to_string());
-        }
-    }
-    compare_options(expected, sent)
-}
-
-fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
-    if expected.options.is_none() {
-        return Ok(());
-    }
-    let sorted = |segment: &Segment| {
-        let mut options: Vec<TcpOption> = segment.meaningful_options().into_iter().cloned().collect();
-        options.sort_by_key(info::rank);
-        options
-    };
-    let (wanted, got) = (sorted(expected), sorted(sent));
-    let agree = |wanted: &TcpOption, got: &TcpOption| match (wanted, got) {
-        // The two clocks differ, so only the echoed timestamps are compared.
-        (TcpOption::Timestamp { echo: wanted, .. }, TcpOption::Timestamp { echo: got, .. }) => wanted == got,
-        _ => wanted == got,
-    };
-    if wanted.len() == got.len() && wanted.iter().zip(&got).all(|(wanted, got)| agree(wanted, got)) {
-        return Ok(());
-    }
-    Err("other options were sent".to_string())
-}
-
 /// Greatest payload of an IPv4 packet with the headers, bytes.
 const LONGEST_PACKET: u32 = 65_535 - 40;
 
@@ -555,36 +489,4 @@ fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
         }
     }
     Ok(())
-}
-
-/// The properties of a connection that the script determines in advance: sequence numbers, boundaries of the data,
-/// the first timestamp.
-fn outline(script: &Script, joined_mss: Option<u32>) -> Outline {
-    let segments = |inbound: bool| {
-        script.events.iter().filter_map(move |event| match &event.action {
-            Action::Inbound(segment) if inbound => Some(segment),
-            Action::Outbound(segment) if !inbound => Some(segment),
-            _ => None,
-        })
-    };
-    let isn = |inbound: bool| segments(inbound).find(|segment| segment.flags.syn).map_or(0, |segment| segment.seq);
-    let peer_isn = isn(true);
-    let place = |number: u32| u64::from(number.wrapping_sub(peer_isn).wrapping_sub(1));
-    let data = segments(true).filter(|segment| !segment.flags.syn && !segment.flags.rst).filter_map(|segment| {
-        let start = place(segment.seq);
-        let end = start + u64::from(segment.length);
-        (segment.length > 0 || segment.flags.fin).then_some((start, end, segment.flags.fin))
-    });
-    let pieces = data.flat_map(|(start, end, fin)| {
-        let size = joined_mss.map_or(end - start, u64::from).max(1);
-        let segments = (start..end).step_by(size as usize).map(move |cut| (cut, end.min(cut + size)));
-        segments.chain(fin.then_some((end, end + 1)))
-    });
-    let timestamp = segments(false).find_map(|segment| {
-        segment.options.iter().flatten().find_map(|option| match option {
-            TcpOption::Timestamp { value, .. } => Some(*value),
-            _ => None,
-        })
-    });
-    Outline { isn: isn(false), peer_isn, incoming: Incoming::new(pieces), timestamp: timestamp.unwrap_or(0) }
 }

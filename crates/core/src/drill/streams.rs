@@ -105,7 +105,7 @@ impl Outgoing {
         self.pieces.partition_point(|piece| piece.end() <= byte) as u32
     }
 
-    /// The segments that lie wholly within a run of bytes.
+    /// The segments that lie wholly in the bytes from `start` to before `end`.
     pub fn segments_within(&self, start: u64, end: u64) -> (u32, u32) {
         let first = self.pieces.partition_point(|piece| piece.start < start) as u32;
         (first, self.segment_at(end).max(first))
@@ -147,10 +147,10 @@ impl Incoming {
         Incoming { cuts: cuts.into_iter().collect() }
     }
 
-    /// The pieces that a run of bytes consists of.
+    /// The pieces of the bytes from `start` to before `end`.
     pub fn pieces(&self, start: u64, end: u64) -> std::ops::Range<u32> {
-        let place = |byte: u64| self.cuts.partition_point(|cut| *cut < byte) as u32;
-        place(start)..place(end)
+        let position = |byte: u64| self.cuts.partition_point(|cut| *cut < byte) as u32;
+        position(start)..position(end)
     }
 
     /// The byte that a piece begins with.

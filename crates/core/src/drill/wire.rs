@@ -83,6 +83,14 @@ impl Segment {
         self.seq.wrapping_add(self.length)
     }
 
+    /// The value of its timestamp, and the echo.
+    pub fn timestamp(&self) -> Option<(u32, u32)> {
+        self.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Timestamp { value, echo } => Some((*value, *echo)),
+            _ => None,
+        })
+    }
+
     /// Options of the segment without padding.
     pub fn meaningful_options(&self) -> Vec<&TcpOption> {
         self.options.iter().flatten().filter(|option| **option != TcpOption::Padding).collect()

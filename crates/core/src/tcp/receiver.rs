@@ -388,11 +388,6 @@ impl Receiver {
         }
     }
 
-    /// Returns the delayed ACK, which is due.
-    pub fn on_deadline(&mut self, now: Time) -> Ack {
-        self.acknowledge(now)
-    }
-
     /// The short path of [`Self::acknowledge`] for an ACK with nothing but the cumulative acknowledgement and at least one block
     /// of [`Self::write_blocks`]. Returns whether it applied. Otherwise nothing has changed.
     #[inline(always)]
@@ -404,18 +399,13 @@ impl Receiver {
         applies
     }
 
-    /// Returns the ACK that is due.
+    /// Returns the ACK of all that has arrived: the one that is due, or an earlier one.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time) -> Ack {
         if let Some(delaying) = &mut self.delaying {
             delaying.policy.on_ack_sent(now);
             delaying.deadline = Time::NEVER;
         }
-        self.answer()
-    }
-
-    #[inline(always)]
-    fn answer(&mut self) -> Ack {
         self.last_ack_sent = self.next;
         let mut ack = Ack {
             cumulative: self.next,

@@ -20,7 +20,7 @@ use segment::Segment;
 use segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED};
 use std::collections::VecDeque;
 
-/// A run of segments: from the first to before the second.
+/// Consecutive segments: from the first to before the second.
 pub type Range = (u32, u32);
 
 /// The record of one flow.

@@ -7,6 +7,7 @@ mod acks;
 mod deadlines;
 mod linux;
 mod observation;
+mod options;
 mod pacing;
 mod predicted_acks;
 mod push;
@@ -20,13 +21,15 @@ use super::detection::shortcuts::DetectorShortcuts;
 use super::events::{CongestionEvent, CongestionKind};
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
-use super::rtt::{RttEstimate, TimeoutBounds};
+use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
-use crate::spec::{Follows, SpuriousResponse, StackSpec};
+use crate::spec::{Follows, StackSpec};
 use crate::units::Time;
 use linux::LinuxState;
+pub use options::CommonSettings;
+use options::Options;
 pub use predicted_acks::PredictedAcks;
 use std::sync::Arc;
 
@@ -202,61 +205,14 @@ pub struct Sender {
     undone: u32,
 }
 
-/// State that [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Prediction {
-    /// No ACK is predicted. Without SACK, a cumulative ACK may follow uncounted duplicates. A control that observes the connection sees
-    /// each ACK. A control that may request a reduction is called after each ACK.
-    Off,
-    /// Rate sampler, detector and congestion control.
-    Sampled,
-    /// Detector and congestion control.
-    Detected,
-    /// The congestion control alone.
-    Growth,
-}
-
-/// The switches of a [`StackSpec`] that the sender reads while it runs.
-#[derive(Debug, Clone, PartialEq)]
-struct Options {
-    sack: bool,
-    f_rto: bool,
-    limited_transmit: bool,
-    ecn: bool,
-    pacing: bool,
-    ends_recovery_at_partial_ack: bool,
-    spurious: SpuriousResponse,
-    follows: Follows,
-    recovers_as_linux: bool,
-    restart_after_idle: bool,
-    prediction: Prediction,
-    /// The detector has no deadline but that of the retransmission timer.
-    only_the_timer: bool,
-    /// The stack or the congestion control paces.
-    paces: bool,
-    /// The congestion control observes the connection.
-    observed: bool,
-    /// The congestion control may request a reduction.
-    backs_off: bool,
-    /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
-    bursts: bool,
-    wire_bytes: u32,
-    payload: u32,
-    initial_window: u32,
-}
-
-/// Settings that the senders of a stack have in common.
-pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
-
 impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
-        let wire_bytes = stack.mss + stack.header;
         let congestion = stack.congestion.build(FlowContext {
             initial_window: stack.initial_window,
             slow_start: stack.slow_start,
             payload: stack.mss,
-            wire_bytes,
+            wire_bytes: stack.mss + stack.header,
             pacing: stack.pacing,
             hz: stack.hz,
             random,
@@ -264,34 +220,7 @@ impl Sender {
         let flow = DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths };
         let detector = stack.detection_in_use().build(flow);
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
-        let paces = stack.pacing || congestion.pacing_rate().is_some();
-        let prediction = match detector.learns_from_predicted_acks() {
-            _ if !stack.sack || congestion.observes_connection() || congestion.backs_off().is_some() => Prediction::Off,
-            _ if rate.is_some() => Prediction::Sampled,
-            true => Prediction::Detected,
-            false => Prediction::Growth,
-        };
-        let options = Options {
-            sack: stack.sack,
-            f_rto: stack.f_rto,
-            limited_transmit: stack.limited_transmit,
-            ecn: stack.ecn,
-            pacing: stack.pacing,
-            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
-            spurious: stack.spurious,
-            follows: stack.follows,
-            recovers_as_linux: stack.follows == Follows::Linux && stack.sack,
-            restart_after_idle: stack.restart_after_idle,
-            prediction,
-            only_the_timer: detector.has_only_the_timer(),
-            paces,
-            observed: congestion.observes_connection(),
-            backs_off: congestion.backs_off().is_some(),
-            bursts: !paces && rate.is_none() && !stack.ecn,
-            wire_bytes,
-            payload: stack.mss,
-            initial_window: stack.initial_window,
-        };
+        let options = Options::new(stack, &*congestion, &*detector);
         let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
         let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
         let rtt = if let Some(clock) = stack.clock() { rtt.of_linux(clock) } else { rtt };
@@ -342,17 +271,6 @@ impl Sender {
         self.board.prefetch_parts();
         self.congestion.prefetch_algorithm();
         prefetch_at(&raw const *self.detector);
-    }
-
-    /// Keeps its settings in common with the sender that came here last, if they are the same.
-    pub fn share_settings(&mut self, common: &mut Option<CommonSettings>) {
-        match common {
-            Some(CommonSettings(options, bounds)) if *options == self.options && bounds == self.rtt.bounds_mut() => {
-                self.options.clone_from(options);
-                self.rtt.bounds_mut().clone_from(bounds);
-            }
-            _ => *common = Some(CommonSettings(self.options.clone(), self.rtt.bounds_mut().clone())),
-        }
     }
 
     /// Its counters.

@@ -397,7 +397,7 @@ impl<'a> World<'a> {
                 // Two timers may be due at one instant, the pacing and the detector's.
                 assert!(served_in_this_instant < 4, "a deadline that stays in the past at {}", self.now);
             } else {
-                let ack = self.receiver.on_deadline(self.now);
+                let ack = self.receiver.acknowledge(self.now);
                 self.send(false, |_| Event::Ack(ack));
             }
         }

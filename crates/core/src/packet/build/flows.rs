@@ -27,7 +27,7 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
     let end = Time::ZERO + spec.duration;
     forwarding.compile_shortest_routes(spec.routes_in_use());
     for (index, group) in spec.traffic.iter().enumerate() {
-        let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
+        let reverse_routing = spec.reverse_routing(group);
         let stop = group.stop();
         for PlannedFlow { pair: (src, dst), start, bytes } in plan(spec, index, group)? {
             if start >= end.min(stop) {

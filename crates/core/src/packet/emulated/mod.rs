@@ -3,7 +3,7 @@
 //! The kernel engine (`crates/emulator`) uses it in real time: Linux sends and receives the packets. Links, forwarding, network events, counters and
 //! samples are those of the packet engine. Events have the oracle's order; the tests compare the two step by step.
 //!
-//! May use: links, forwarding, link state, output, the build, and the clock and network events of the engine. It knows no event loop.
+//! May use: links, forwarding, output, the build, and the clock and the network of the engine. It knows no event loop.
 
 #[cfg(test)]
 mod tests;
@@ -11,15 +11,14 @@ mod tests;
 use crate::packet::build::{self, BuildError};
 use crate::packet::capture::flow_view::host_address;
 use crate::packet::engine::clock::{Clock, NetworkEvent};
+use crate::packet::engine::network::Network;
 use crate::packet::engine::results::link_table;
 use crate::packet::forwarding::select::PacketKey;
-use crate::packet::forwarding::{END, Forwarding, RouteRef};
+use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
-use crate::packet::link::fifo::FifoStore;
-use crate::packet::link::impairment::LossProcess;
-use crate::packet::link::packet::{LOST, MARK, Packet};
+use crate::packet::link::Offer;
+use crate::packet::link::packet::{MARK, Packet};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::{Link, Offer};
 use crate::packet::oracle::winner_tree::WinnerTree;
 use crate::packet::output::route_log::{RouteChange, RouteLog};
 use crate::packet::output::samples::Observations;
@@ -58,36 +57,55 @@ pub trait Taker<P> {
     fn capture(&mut self, at: Time, link: LinkId, packet: &P);
 }
 
-/// A packet in the network; its index is the flow of its [`Packet`].
+/// A packet in the network.
 struct InFlight<P> {
     key: PacketKey,
     packet: P,
+}
+
+/// The packets in the network. The index of a packet is the flow of its [`Packet`].
+struct InFlightPackets<P> {
+    packets: Vec<Option<InFlight<P>>>,
+    free: Vec<u32>,
+}
+
+impl<P> InFlightPackets<P> {
+    /// Adds a packet. Returns its index.
+    fn add(&mut self, in_flight: InFlight<P>) -> u32 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(None);
+            self.packets.len() as u32 - 1
+        });
+        self.packets[index as usize] = Some(in_flight);
+        index
+    }
+
+    fn get(&self, packet: Packet) -> Option<&InFlight<P>> {
+        self.packets[packet.flow() as usize].as_ref()
+    }
+
+    /// Removes a packet that leaves the network.
+    fn remove(&mut self, packet: Packet) -> Option<InFlight<P>> {
+        self.free.push(packet.flow());
+        self.packets[packet.flow() as usize].take()
+    }
 }
 
 /// A network whose packets carry a `P`.
 pub struct EmulatedNetwork<P> {
     spec: RunSpec,
     clock: Clock,
-    links: Vec<Link>,
-    fifos: FifoStore,
-    forwarding: Forwarding,
+    network: Network,
     flows: Vec<Flow>,
     /// Bytes of a full packet by flow.
     full_sizes: Vec<u16>,
     /// Payload by flow; `None` if the flow does not end.
     bytes: Vec<Option<u64>>,
-    /// The packets in the network, and their sizes.
-    in_flight: Vec<Option<InFlight<P>>>,
-    sizes: FlowSizes,
-    free: Vec<u32>,
+    in_flight: InFlightPackets<P>,
     /// The next event of each link.
     arrivals: WinnerTree,
     observations: Observations,
     route_log: RouteLog,
-    packet_hops: u64,
-    without_route: u64,
-    expired: u64,
-    dropped: Vec<Packet>,
 }
 
 impl<P> EmulatedNetwork<P> {
@@ -105,19 +123,11 @@ impl<P> EmulatedNetwork<P> {
             observations: Observations::new(&spec),
             full_sizes: (0..flows.len()).map(|flow| sizes[flow].full()).collect(),
             bytes: (0..flows.len()).map(|flow| sizes[flow].whole_payload()).collect(),
+            network: Network::new(links, FlowSizes::of_packets(), forwarding),
             spec,
-            links,
-            fifos: FifoStore::default(),
-            forwarding,
             flows,
-            in_flight: Vec::new(),
-            sizes: FlowSizes::of_packets(),
-            free: Vec::new(),
+            in_flight: InFlightPackets { packets: Vec::new(), free: Vec::new() },
             route_log,
-            packet_hops: 0,
-            without_route: 0,
-            expired: 0,
-            dropped: Vec::new(),
         })
     }
 
@@ -143,12 +153,12 @@ impl<P> EmulatedNetwork<P> {
 
     /// Adds a flow that the run did not plan, between a pair of a group. Returns its number, or `None` if no route leads there.
     pub fn add_flow(&mut self, group: u32, (src, dst): (NodeId, NodeId)) -> Option<u32> {
-        let routing = self.spec.traffic[group as usize].routing;
-        let reverse_routing = self.spec.routings[routing].acks.unwrap_or(routing);
+        let traffic = &self.spec.traffic[group as usize];
+        let (routing, reverse_routing) = (traffic.routing, self.spec.reverse_routing(traffic));
         let flow = self.flows.len() as u32;
         let mut route = |routing, (src, dst), reverse| {
             let key = PacketKey { flow, group, src, dst, reverse, number: 0 };
-            self.forwarding.route_of_flow(routing, &key).ok()
+            self.network.forwarding_mut().route_of_flow(routing, &key).ok()
         };
         let forward = route(routing, (src, dst), false)?;
         let reverse = route(reverse_routing, (dst, src), true)?;
@@ -186,76 +196,50 @@ impl<P> EmulatedNetwork<P> {
 
     /// Sends a packet from a host now: at the time of the last [`Self::run_until`].
     pub fn send(&mut self, sent: SentPacket, packet: P, taker: &mut impl Taker<P>) {
-        let identity = self.flows[sent.flow as usize].identity;
+        let identity = &self.flows[sent.flow as usize].identity;
         let key = identity.key(sent.flow, sent.reverse, sent.number);
-        let route = if sent.reverse { identity.reverse } else { identity.forward };
-        let Some((link, hop_index)) = self.first_hop(route, &key) else {
-            self.without_route += 1;
-            return;
-        };
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.in_flight.push(None);
-            self.in_flight.len() as u32 - 1
-        });
+        let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key);
+        let Some((link, hop_index)) = first_hop else { return };
+        let index = self.in_flight.add(InFlight { key, packet });
         let full = self.full_sizes[sent.flow as usize];
         // A packet of segment 0 has the size of the last segment, which is this one.
-        self.sizes.set(index, PacketSizes::new(full, sent.size, sent.size, sent.ecn_capable, 0));
-        self.in_flight[index as usize] = Some(InFlight { key, packet });
+        self.network.set_sizes(index, PacketSizes::new(full, sent.size, sent.size, sent.ecn_capable, 0));
         let mut moving = Packet::new(index, 0, 0, 0);
         moving.set_hop_index(hop_index);
         self.offer(link, moving, taker);
     }
 
-    fn first_hop(&mut self, route: RouteRef, key: &PacketKey) -> Option<(LinkId, u32)> {
-        let now = self.clock.now();
-        let index = self.forwarding.first_hop_index(route, now, key)?;
-        if Forwarding::is_hop_by_hop(index) {
-            Some((self.forwarding.next_hop(index, key.src, now, key)?, index))
-        } else {
-            Some((self.forwarding.next_on_route(index), index + 1))
-        }
-    }
-
     fn offer(&mut self, link: LinkId, packet: Packet, taker: &mut impl Taker<P>) {
         let now = self.clock.now();
-        let state = &mut self.links[link as usize];
-        if state.is_captured()
-            && let Some(Some(in_flight)) = self.in_flight.get(packet.flow() as usize)
+        if self.network.link(link).is_captured()
+            && let Some(in_flight) = self.in_flight.get(packet)
         {
             taker.capture(now, link, &in_flight.packet);
         }
-        match state.offer_to_any(now, packet, &self.sizes, &mut self.fifos) {
+        match self.network.offer_to_any(now, link, packet.words()) {
             Offer::Due(at) => self.arrivals.set(link, at),
-            Offer::Dropped => drop(self.remove(packet)),
+            Offer::Dropped => drop(self.in_flight.remove(packet)),
             Offer::Queued => {}
         }
     }
 
-    /// Removes a packet that leaves the network.
-    fn remove(&mut self, packet: Packet) -> Option<InFlight<P>> {
-        self.free.push(packet.flow());
-        self.in_flight[packet.flow() as usize].take()
-    }
-
     /// Processes a link's event: it serves its queue, or its first packet arrives at its far end.
     fn on_link(&mut self, link: LinkId, taker: &mut impl Taker<P>) {
-        let now = self.clock.now();
-        let state = &mut self.links[link as usize];
-        let node = state.dst;
-        if state.next_service() <= now {
-            state.serve(now, &self.sizes, &mut self.fifos, &mut self.dropped);
-            self.arrivals.set(link, state.next_event());
-            while let Some(packet) = self.dropped.pop() {
-                self.remove(packet);
-            }
-            return;
-        }
-        let packet = state.on_arrival(&self.sizes, &mut self.fifos);
-        self.arrivals.set(link, state.next_event());
-        self.packet_hops += 1;
-        if packet.has(LOST) {
-            self.remove(packet);
+        let EmulatedNetwork { clock, network, in_flight, .. } = self;
+        let (node, next_service) = (network.link(link).dst, network.link(link).next_service());
+        let arrived = if next_service <= clock.now() {
+            network.serve(link, |packet| drop(in_flight.remove(packet)));
+            None
         } else {
+            let first = network.next_to_arrive(link);
+            let arrived = network.arrive(link);
+            if let (None, Some(lost)) = (arrived, first) {
+                in_flight.remove(lost);
+            }
+            arrived
+        };
+        self.arrivals.set(link, self.network.link(link).next_event());
+        if let Some(packet) = arrived {
             self.forward(packet, node, taker);
         }
     }
@@ -265,24 +249,20 @@ impl<P> EmulatedNetwork<P> {
         let now = self.clock.now();
         let index = packet.hop_index();
         let next = if Forwarding::is_hop_by_hop(index) {
-            let Some(in_flight) = &self.in_flight[packet.flow() as usize] else { return };
-            let next = self.forwarding.next_hop(index, node, now, &in_flight.key);
-            let at = if next == Some(END) { Some(index) } else { Forwarding::decrement_ttl(index) };
-            self.without_route += u64::from(next.is_none());
-            self.expired += u64::from(next.is_some() && at.is_none());
-            next.zip(at)
+            let Some(in_flight) = self.in_flight.get(packet) else { return };
+            self.network.next_hop_of_key(now, index, node, &in_flight.key)
         } else {
-            Some((self.forwarding.next_on_route(index), index + 1))
+            Some((self.network.forwarding().next_on_route(index), index + 1))
         };
         match next {
-            None => drop(self.remove(packet)),
+            None => drop(self.in_flight.remove(packet)),
             Some((END, _)) => {
-                if let Some(in_flight) = self.remove(packet) {
+                if let Some(in_flight) = self.in_flight.remove(packet) {
                     taker.deliver(now, node, in_flight.packet, packet.has(MARK));
                 }
             }
-            Some((link, at)) => {
-                packet.set_hop_index(at);
+            Some((link, hop_index)) => {
+                packet.set_hop_index(hop_index);
                 self.offer(link, packet, taker);
             }
         }
@@ -294,29 +274,25 @@ impl<P> EmulatedNetwork<P> {
     fn on_network_event(&mut self) {
         let now = self.clock.now();
         let Some(event) = self.clock.take_network_event() else { return };
+        let EmulatedNetwork { spec, network, in_flight, arrivals, observations, .. } = self;
         match event {
-            NetworkEvent::Fail(links) => links.into_iter().for_each(|link| self.fail(link)),
-            NetworkEvent::Repair(links) => {
+            NetworkEvent::Fail(links) => {
                 for link in links {
-                    self.links[link as usize].repair(now);
-                    self.forwarding.set_up(link, true);
+                    network.fail(now, link).into_iter().for_each(|packet| drop(in_flight.remove(packet)));
+                    arrivals.set(link, Time::NEVER);
                 }
             }
+            NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
             NetworkEvent::Reroute(routing) => self.reroute(routing),
-            NetworkEvent::Impair(links, loss, stretch) => {
-                for link in links {
-                    let process = LossProcess::after_changes(loss.as_ref(), self.spec.seed, link, stretch);
-                    self.links[link as usize].change_loss(process);
-                }
-            }
+            NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
-                self.observations.on_warmed_up(now, &[], &self.links, &self.sizes, &self.fifos);
-                self.links.iter_mut().for_each(Link::forget_longest_wait);
+                observations.on_warmed_up(now, &[], network.links_view());
+                network.forget_longest_waits();
             }
             NetworkEvent::Sample => {
-                self.observations.on_sample(&self.spec, now, &[], &self.links, &self.sizes, &self.fifos);
-                if let Some(interval) = self.spec.sample {
+                observations.on_sample(spec, now, &[], network.links_view());
+                if let Some(interval) = spec.sample {
                     self.clock.schedule(now + interval, NetworkEvent::Sample);
                 }
             }
@@ -324,27 +300,18 @@ impl<P> EmulatedNetwork<P> {
         }
     }
 
-    fn fail(&mut self, link: LinkId) {
-        let gone = self.links[link as usize].fail(self.clock.now(), &self.sizes, &mut self.fifos);
-        for packet in gone {
-            self.remove(packet);
-        }
-        self.forwarding.set_up(link, false);
-        self.arrivals.set(link, Time::NEVER);
-    }
-
     fn reroute(&mut self, routing: usize) {
-        self.forwarding.reroute(routing);
-        self.route_log.update(self.clock.now(), &self.forwarding);
+        self.network.reroute(routing);
+        self.route_log.update(self.clock.now(), self.network.forwarding());
     }
 
     fn follow_link_state(&mut self, routing: usize) {
         let now = self.clock.now();
-        let Some(controller) = self.forwarding.controller(routing) else { return };
-        if controller.sample(now, self.links.iter().map(Link::reading)) {
-            self.observations.on_link_state(now, routing, controller.estimates());
+        let Some(measurement) = self.network.measure(now, routing) else { return };
+        if let Some(estimates) = measurement.estimates {
+            self.observations.on_link_state(now, routing, estimates);
         }
-        let (computes, due) = (controller.computes(now), controller.due());
+        let (computes, due) = (measurement.computes, measurement.due);
         if computes {
             self.reroute(routing);
         }
@@ -366,22 +333,22 @@ impl<P> EmulatedNetwork<P> {
 
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
-        self.packet_hops
+        self.network.packet_hops()
     }
 
     /// Packets that no route led on.
     pub fn packets_without_route(&self) -> u64 {
-        self.without_route
+        self.network.without_route()
     }
 
     /// Packets whose time to live was over.
     pub fn packets_expired(&self) -> u64 {
-        self.expired
+        self.network.expired()
     }
 
     /// The table of links, as of now.
     pub fn link_table(&self) -> Table {
-        link_table(&self.spec, self.clock.now(), &self.links, &self.sizes, &self.fifos, &self.observations)
+        link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observations)
     }
 
     /// The samples of links since the last call.

@@ -72,7 +72,7 @@ fn is_next_of_links(oracle: &Oracle) -> bool {
     if event_loop.arrivals.first().0 < event_loop.arrivals_before {
         return true;
     }
-    let next = event_loop.timers.first().min(event_loop.next_barrier);
+    let next = event_loop.timers.first().min(event_loop.next_preceding);
     let is_of_network = next <= oracle.clock.end() && oracle.clock.next_network_event() == next;
     is_of_network && oracle.clock.next_network_event_itself() != Some(&NetworkEvent::Retire)
 }

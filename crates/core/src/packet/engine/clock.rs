@@ -4,13 +4,13 @@ use crate::spec::{LinkId, LossSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Something that happens to the network as a whole: a barrier for all other events.
+/// Something that happens to the network as a whole: it ends an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::packet) enum NetworkEvent {
     Fail(Vec<LinkId>),
     Repair(Vec<LinkId>),
     Reroute(usize),
-    /// Wires lose packets in another way, by the random draws of this stretch of the run.
+    /// Wires lose packets in another way. This is the number of the change, which has random draws of its own.
     Impair(Vec<LinkId>, Option<LossSpec>, u32),
     /// The controller of a routing takes a sample of the links, or computes its routes.
     LinkState(usize),

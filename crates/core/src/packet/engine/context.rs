@@ -33,9 +33,9 @@ impl<L: EventLoop> HostContext<'_, L> {
             self.network.log_at_host(crate::packet::engine::network::HostEvent::Sent(packet, number));
         }
         let now = self.clock.now();
-        let route = if packet.has(ACK) { identity.reverse } else { identity.forward };
-        if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, route) {
-            packet.set_hop_index(at);
+        let route = identity.route(packet.has(ACK));
+        if let Some((link, hop_index)) = self.network.first_hop(now, &packet, number, identity, route) {
+            packet.set_hop_index(hop_index);
             self.event_loop.offer(now, link, packet, self.network, self.captures);
         }
     }

@@ -106,11 +106,11 @@ impl Hosts {
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
             let packet = connection.accept(context.now(), &packet, context.network.pool_mut());
-            return context.send(packet, connection.acks_sent.wrapping_sub(1), &flow.identity);
+            return context.send(packet, connection.last_ack_number(), &flow.identity);
         }
         let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);
         let answer = connection.answer(now, words, last_segment, context.network.pool_mut());
-        let number = connection.acks_sent.wrapping_sub(1);
+        let number = connection.last_ack_number();
         if connection.receiver.delivered() > last_segment && flow.end == Time::NEVER {
             flow.end = now;
         }
@@ -201,9 +201,9 @@ impl Hosts {
         let FlowState::Tcp(connection) = &mut flow.state else { return };
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= context.now() => {
-                let ack = connection.receiver.on_deadline(context.now());
+                let ack = connection.receiver.acknowledge(context.now());
                 let packet = connection.packet_of(index, context.now(), &ack, context.network.pool_mut());
-                let number = connection.acks_sent.wrapping_sub(1);
+                let number = connection.last_ack_number();
                 context.send(packet, number, &flow.identity);
             }
             Some(deadline) => context.arm(index, RECEIVER, deadline),

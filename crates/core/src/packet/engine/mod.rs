@@ -26,7 +26,6 @@ use crate::packet::engine::observers::Observers;
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::hosts::flow::Flow;
 use crate::packet::link::Link;
-use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::output::route_log::RouteChange;
@@ -165,7 +164,7 @@ impl<L: EventLoop> Engine<L> {
 
     /// The hosts, and all that they may use.
     #[inline(always)]
-    pub(in crate::packet) fn hosts(&mut self) -> (&mut Hosts, HostContext<'_, L>) {
+    pub(in crate::packet) fn hosts_in_context(&mut self) -> (&mut Hosts, HostContext<'_, L>) {
         let Engine { spec, clock, network, hosts, observers, event_loop } = self;
         (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, event_loop })
     }
@@ -175,7 +174,7 @@ impl<L: EventLoop> Engine<L> {
     pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
         let Engine { clock, network, hosts, observers, event_loop, .. } = self;
         let index = packet.hop_index();
-        let (next, at) = if Forwarding::is_hop_by_hop(index) {
+        let (next, hop_index) = if Forwarding::is_hop_by_hop(index) {
             let identity = hosts.identity(packet.flow());
             let Some(next_hop) = network.next_hop(clock.now(), packet.words(), node, identity) else { return };
             next_hop
@@ -185,24 +184,24 @@ impl<L: EventLoop> Engine<L> {
         if next == END {
             return self.deliver(packet);
         }
-        packet.set_hop_index(at);
+        packet.set_hop_index(hop_index);
         event_loop.offer(clock.now(), next, packet, network, &mut observers.captures);
     }
 
     /// Delivers a packet that has reached its host.
     #[inline(always)]
     pub(in crate::packet) fn deliver(&mut self, packet: Packet) {
-        let (hosts, mut context) = self.hosts();
+        let (hosts, mut context) = self.hosts_in_context();
         hosts.deliver(packet, &mut context);
     }
 
     pub(in crate::packet) fn on_timer(&mut self, flow: u32, timer: u32) {
-        let (hosts, mut context) = self.hosts();
+        let (hosts, mut context) = self.hosts_in_context();
         hosts.on_timer(flow, timer, &mut context);
     }
 
     pub(in crate::packet) fn start_flow(&mut self, flow: u32) {
-        let (hosts, mut context) = self.hosts();
+        let (hosts, mut context) = self.hosts_in_context();
         hosts.start(flow, &mut context);
     }
 
@@ -220,26 +219,20 @@ impl<L: EventLoop> Engine<L> {
             }
             NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
             NetworkEvent::Reroute(routing) => self.reroute(routing),
-            NetworkEvent::Impair(links, loss, stretch) => {
-                for link in links {
-                    network.impair(link, LossProcess::after_changes(loss.as_ref(), spec.seed, link, stretch));
-                }
-            }
+            NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
-                let (flows, links) = (hosts.flows(), network.links());
-                observers.observations.on_warmed_up(now, flows, links, network.all_sizes(), network.fifos());
+                observers.observations.on_warmed_up(now, hosts.flows(), network.links_view());
                 hosts.forget_peaks();
                 network.forget_longest_waits();
             }
             NetworkEvent::Sample => {
-                let (flows, links) = (hosts.flows(), network.links());
-                observers.observations.on_sample(spec, now, flows, links, network.all_sizes(), network.fifos());
+                observers.observations.on_sample(spec, now, hosts.flows(), network.links_view());
                 let interval = spec.sample.expect("samples are only scheduled with an interval");
                 self.schedule(now + interval, NetworkEvent::Sample);
             }
             NetworkEvent::Retire => {
-                let (hosts, mut context) = self.hosts();
+                let (hosts, mut context) = self.hosts_in_context();
                 hosts.retire(&mut context);
             }
         }

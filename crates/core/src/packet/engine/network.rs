@@ -1,5 +1,6 @@
 //! The network: links with their FIFOs, the SACK blocks of the packets on them, and the forwarding.
 
+use crate::packet::forwarding::select::PacketKey;
 use crate::packet::forwarding::{END, Forwarding, RouteRef};
 use crate::packet::hosts::flow::FlowIdentity;
 use crate::packet::link::fifo::{Fifo, FifoStore};
@@ -7,9 +8,9 @@ use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::{ACK, HAS_SACK, LOST, Packet};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::sack_pool::SackPool;
-use crate::packet::link::{Link, Offer};
+use crate::packet::link::{Link, LinksView, Offer};
 use crate::packet::link_state::estimate::Estimate;
-use crate::spec::{LinkId, NodeId};
+use crate::spec::{LinkId, LossSpec, NodeId};
 use crate::units::{Duration, Time};
 
 /// The network that carries packets from host to host: links and forwarding.
@@ -51,7 +52,7 @@ pub(in crate::packet) struct LinkAccess<'network> {
     pub sizes: &'network FlowSizes,
 }
 
-/// Next hop of a packet: a link, and the next-hop index that the packet carries from there.
+/// Next hop of a packet: a link, and the hop index that the packet carries from there.
 pub(in crate::packet) type NextHop = (LinkId, u32);
 
 impl Network {
@@ -83,6 +84,11 @@ impl Network {
         &self.links
     }
 
+    /// The links, to read their counters.
+    pub(in crate::packet) fn links_view(&self) -> LinksView<'_> {
+        LinksView { links: &self.links, sizes: &self.sizes, fifos: &self.fifos }
+    }
+
     #[inline(always)]
     pub(in crate::packet) fn link(&self, link: LinkId) -> &Link {
         &self.links[link as usize]
@@ -95,6 +101,11 @@ impl Network {
 
     pub(in crate::packet) fn all_sizes(&self) -> &FlowSizes {
         &self.sizes
+    }
+
+    /// Sets the sizes of a packet, in a network whose [sizes are those of packets](FlowSizes::of_packets).
+    pub(in crate::packet) fn set_sizes(&mut self, packet: u32, sizes: PacketSizes) {
+        self.sizes.set(packet, sizes);
     }
 
     /// The sizes of a flow's packets.
@@ -256,8 +267,8 @@ impl Network {
         identity: &FlowIdentity,
         route: RouteRef,
     ) -> Option<NextHop> {
-        if let RouteRef::Route(position) = route {
-            return Some((self.forwarding.next_on_route(position), position + 1));
+        if let RouteRef::Route(start) = route {
+            return Some((self.forwarding.next_on_route(start), start + 1));
         }
         self.select_first_hop(now, packet.words(), number, identity, route)
     }
@@ -272,18 +283,28 @@ impl Network {
         route: RouteRef,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
-        let key = identity.key(packet.flow(), packet.has(ACK), number);
-        let first = self.forwarding.first_hop_index(route, now, &key).and_then(|at| {
-            if Forwarding::is_hop_by_hop(at) {
-                Some((self.forwarding.next_hop(at, key.src, now, &key)?, at))
-            } else {
-                Some((self.forwarding.next_on_route(at), at + 1))
-            }
-        });
-        self.without_route += u64::from(first.is_none());
+        let first = self.first_hop_of_key(now, route, &identity.key(packet.flow(), packet.has(ACK), number));
         if first.is_none() {
             self.discard(packet);
         }
+        first
+    }
+
+    /// [`Self::first_hop`] of a packet with this key. Counts a packet without a route.
+    pub(in crate::packet) fn first_hop_of_key(
+        &mut self,
+        now: Time,
+        route: RouteRef,
+        key: &PacketKey,
+    ) -> Option<NextHop> {
+        let first = self.forwarding.first_hop_index(route, now, key).and_then(|index| {
+            if Forwarding::is_hop_by_hop(index) {
+                Some((self.forwarding.next_hop(index, key.src, now, key)?, index))
+            } else {
+                Some((self.forwarding.next_on_route(index), index + 1))
+            }
+        });
+        self.without_route += u64::from(first.is_none());
         first
     }
 
@@ -300,18 +321,30 @@ impl Network {
         let packet = Packet::from_words(words);
         let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
         let key = identity.key(packet.flow(), packet.has(ACK), number);
-        let next = self.forwarding.next_hop(packet.hop_index(), node, now, &key);
-        if next == Some(END) {
-            return Some((END, packet.hop_index()));
-        }
-        let at = Forwarding::decrement_ttl(packet.hop_index());
-        self.without_route += u64::from(next.is_none());
-        self.expired += u64::from(next.is_some() && at.is_none());
-        let next_hop = next.zip(at);
+        let next_hop = self.next_hop_of_key(now, packet.hop_index(), node, &key);
         if next_hop.is_none() {
             self.discard(packet);
         }
         next_hop
+    }
+
+    /// [`Self::next_hop`] of a packet with this key and hop index. Counts a packet that goes no further.
+    #[inline]
+    pub(in crate::packet) fn next_hop_of_key(
+        &mut self,
+        now: Time,
+        hop_index: u32,
+        node: NodeId,
+        key: &PacketKey,
+    ) -> Option<NextHop> {
+        let next = self.forwarding.next_hop(hop_index, node, now, key);
+        if next == Some(END) {
+            return Some((END, hop_index));
+        }
+        let decremented = Forwarding::decrement_ttl(hop_index);
+        self.without_route += u64::from(next.is_none());
+        self.expired += u64::from(next.is_some() && decremented.is_none());
+        next.zip(decremented)
     }
 
     /// Paths that a new flow's packets may take by this route.
@@ -322,11 +355,12 @@ impl Network {
 
 /// Changes of the network.
 impl Network {
-    /// Takes a link down. All its packets are lost.
-    pub(in crate::packet) fn fail(&mut self, now: Time, link: LinkId) {
-        let gone = self.links[link as usize].fail(now, &self.sizes, &mut self.fifos);
-        gone.into_iter().for_each(|packet| self.discard(packet));
+    /// Takes a link down. Returns its packets, which are lost.
+    pub(in crate::packet) fn fail(&mut self, now: Time, link: LinkId) -> Vec<Packet> {
+        let lost = self.links[link as usize].fail(now, &self.sizes, &mut self.fifos);
+        lost.iter().for_each(|packet| self.discard(*packet));
         self.forwarding.set_up(link, false);
+        lost
     }
 
     /// Brings a link up again, empty.
@@ -335,9 +369,11 @@ impl Network {
         self.forwarding.set_up(link, true);
     }
 
-    /// The wire of a link loses packets differently.
-    pub(in crate::packet) fn impair(&mut self, link: LinkId, loss: LossProcess) {
-        self.links[link as usize].change_loss(loss);
+    /// The wires of links lose packets differently, by the draws of the run with this seed after this number of changes.
+    pub(in crate::packet) fn impair(&mut self, links: &[LinkId], loss: Option<&LossSpec>, seed: u64, changes: u32) {
+        for &link in links {
+            self.links[link as usize].change_loss(LossProcess::after_changes(loss, seed, link, changes));
+        }
     }
 
     /// Recomputes the routes of a routing.

@@ -29,17 +29,14 @@ impl<L: EventLoop> Engine<L> {
     /// Whether all packets of a flow take one path, of its data or of its ACKs.
     pub fn has_one_path(&self, flow: u32, reverse: bool) -> bool {
         let identity = self.hosts.identity(flow);
-        let routing = self.spec.traffic[identity.group as usize].routing;
-        let used = if reverse { self.spec.routings[routing].acks.unwrap_or(routing) } else { routing };
-        let route = if reverse { identity.reverse } else { identity.forward };
-        matches!(route, RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
+        let group = &self.spec.traffic[identity.group as usize];
+        let used = if reverse { self.spec.reverse_routing(group) } else { group.routing };
+        matches!(identity.route(reverse), RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
     }
 
     /// The links that all packets of a flow take, of its data or of its ACKs, where they are compiled.
     pub fn compiled_path(&self, flow: u32, reverse: bool) -> Option<&[LinkId]> {
-        let identity = self.hosts.identity(flow);
-        let route = if reverse { identity.reverse } else { identity.forward };
-        let RouteRef::Route(start) = route else { return None };
+        let RouteRef::Route(start) = self.hosts.identity(flow).route(reverse) else { return None };
         Some(self.network.forwarding().links_from(start))
     }
 
@@ -49,15 +46,14 @@ impl<L: EventLoop> Engine<L> {
     /// See [`Unlisted`].
     pub fn paths_of_packets(&self, flow: u32, reverse: bool, most: usize) -> Result<SharedPaths, Unlisted> {
         let identity = self.hosts.identity(flow);
-        let route = if reverse { identity.reverse } else { identity.forward };
-        self.network.forwarding().paths_of_packets(route, identity.key(flow, reverse, 0).src, most)
+        let src = identity.key(flow, reverse, 0).src;
+        self.network.forwarding().paths_of_packets(identity.route(reverse), src, most)
     }
 
     /// The links that a flow's first packet takes, or its first ACK, if it is sent now: see [`links_of_packet`](crate::packet::forwarding::Forwarding::links_of_packet).
     pub fn links_of_first(&mut self, flow: u32, reverse: bool) -> Option<Vec<LinkId>> {
         let identity = self.hosts.identity(flow);
-        let route = if reverse { identity.reverse } else { identity.forward };
         let now = self.clock.now();
-        self.network.forwarding_mut().links_of_packet(route, now, &identity.key(flow, reverse, 0))
+        self.network.forwarding_mut().links_of_packet(identity.route(reverse), now, &identity.key(flow, reverse, 0))
     }
 }

@@ -3,9 +3,8 @@
 use crate::packet::engine::idle::IdleRoutes;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowIdentity};
-use crate::packet::link::fifo::FifoStore;
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::{Link, LinkCounters};
+use crate::packet::link::packet_sizes::PacketSizes;
+use crate::packet::link::{LinkCounters, LinksView};
 use crate::packet::output::columns::{ColumnInfo, ColumnOf, columns};
 use crate::packet::output::route_log::ROUTES;
 use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, Observations, payload_bytes};
@@ -322,10 +321,11 @@ impl<L: EventLoop> Engine<L> {
         for (index, flow) in self.hosts.flows().iter().enumerate() {
             let states = flow.state.counters(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
             let warm = self.observers.observations.warm_flow(index).states;
-            let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
-            let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
-            for (place, (state, _)) in states.iter().enumerate() {
-                let share = since_warm(place).as_secs() / total;
+            let since_warm =
+                |position: usize| states[position].1 - warm.get(position).map_or(Duration::ZERO, |state| state.1);
+            let total: f64 = (0..states.len()).map(|position| since_warm(position).as_secs()).sum();
+            for (position, (state, _)) in states.iter().enumerate() {
+                let share = since_warm(position).as_secs() / total;
                 shares.push(StateShare { flow: index as u32, stack: self.stack_of(flow), state, share });
             }
         }
@@ -334,25 +334,17 @@ impl<L: EventLoop> Engine<L> {
 
     /// The table of [`LINKS`].
     pub fn link_table(&self) -> Table {
-        let Engine { spec, clock, network, observers, .. } = self;
-        link_table(spec, clock.now(), network.links(), network.all_sizes(), network.fifos(), &observers.observations)
+        link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observers.observations)
     }
 }
 
 /// The table of [`LINKS`].
-pub(in crate::packet) fn link_table(
-    spec: &RunSpec,
-    now: Time,
-    links: &[Link],
-    sizes: &FlowSizes,
-    fifos: &FifoStore,
-    observations: &Observations,
-) -> Table {
-    let row = |(index, link): (usize, &Link)| LinkRow {
+pub(in crate::packet) fn link_table(spec: &RunSpec, now: Time, links: LinksView, observations: &Observations) -> Table {
+    let row = |(index, total): (usize, LinkCounters)| LinkRow {
         link: index as u32,
         spec: spec.links[index].clone(),
-        total: link.counters(now, sizes, fifos),
+        total,
         warm: observations.warm_link(index),
     };
-    Table::of(LINKS, links.iter().enumerate().map(row))
+    Table::of(LINKS, links.counters(now).enumerate().map(row))
 }

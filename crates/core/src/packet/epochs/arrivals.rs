@@ -1,9 +1,10 @@
 //! Phase 1 of an epoch: every link with arrivals delivers its packets.
 
 use crate::packet::engine::{Engine, EventLoop};
-use crate::packet::epochs::event_loop::{Delivery, EpochLoop};
+use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::fan_in::{Egress, Feed};
 use crate::packet::epochs::inbox::Rank;
+use crate::packet::epochs::nodes::Delivery;
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::link::packet::{LOST, Packet};
 use crate::spec::{LinkId, NodeId};
@@ -11,13 +12,13 @@ use crate::spec::{LinkId, NodeId};
 impl Engine<EpochLoop> {
     /// Phase 1: packets that arrive are offered to their next links, or delivered to the node.
     #[inline(never)]
-    pub(in crate::packet) fn process_arrivals(&mut self) {
+    pub(super) fn process_arrivals(&mut self) {
         self.clock.count_events(self.event_loop.due.len() as u64);
         for index in 0..self.event_loop.due.len() {
             self.prefetch_for_due(index);
             let link = self.event_loop.due[index];
             let node = self.network.link(link).dst;
-            let delivery = self.event_loop.delivery(node);
+            let delivery = self.event_loop.nodes.delivery(node);
             self.event_loop.in_order = delivery == Delivery::Immediate;
             self.event_loop.rank = Rank::arrival(link);
             if self.event_loop.links_have_timers {
@@ -33,7 +34,8 @@ impl Engine<EpochLoop> {
         }
         self.event_loop.in_order = true;
         self.event_loop.links_have_timers = false;
-        self.event_loop.forget_inputs(self.network.links());
+        let EpochLoop { due, nodes, .. } = &mut self.event_loop;
+        due.iter().for_each(|link| nodes.forget_inputs(self.network.link(*link).dst));
     }
 
     /// The simple link that all packets of this simple link enter next. It removes them from this link's FIFO in phase 3.
@@ -88,23 +90,23 @@ impl Engine<EpochLoop> {
 
     /// Offers a packet to its next link, or keeps it for phase 2. Returns a packet that has reached its host and is processed now.
     #[inline(always)]
-    pub(in crate::packet) fn forward_or_return(
+    pub(super) fn forward_or_return(
         &mut self,
         link: LinkId,
         mut packet: Packet,
         node: NodeId,
         delivery: Delivery,
     ) -> Option<Packet> {
-        let at = packet.hop_index();
-        let next = self.network.forwarding().next_if_compiled(at);
+        let hop_index = packet.hop_index();
+        let next = self.network.forwarding().next_if_compiled(hop_index);
         if next != END {
             let Engine { clock, network, observers, event_loop, .. } = self;
             clock.set(packet.arrival());
-            packet.set_hop_index(at + 1);
+            packet.set_hop_index(hop_index + 1);
             event_loop.offer(packet.arrival(), next, packet, network, &mut observers.captures);
         } else if delivery == Delivery::Sorted {
             self.event_loop.put_for_node(node, Rank::arrival(link), packet);
-        } else if Forwarding::is_hop_by_hop(at) {
+        } else if Forwarding::is_hop_by_hop(hop_index) {
             self.forward_hop_by_hop(link, packet.words(), node);
         } else {
             return Some(packet);

@@ -13,7 +13,7 @@ use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::inbox::{Inbox, Key, Rank};
 use crate::packet::epochs::timing_wheel::TimingWheel;
 use crate::packet::forwarding::RouteRef;
-use crate::packet::hosts::flow::{Connection, FlowState};
+use crate::packet::hosts::flow::{Connection, Flow, FlowState};
 use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::packet::{ACK, HAS_SACK, PUSH, Packet, SYN, flag_if};
 use crate::packet::link::packet_sizes::PacketSizes;
@@ -71,8 +71,8 @@ impl Outlet for Merged<'_> {
 #[derive(Clone, Copy)]
 struct PacketTemplate<'engine> {
     flow: u32,
-    /// The packets' next-hop index after the first link.
-    at: u32,
+    /// The packets' hop index after the first link.
+    hop_index: u32,
     sizes: &'engine PacketSizes,
 }
 
@@ -80,7 +80,7 @@ impl PacketTemplate<'_> {
     #[inline(always)]
     fn packet(&self, segment: u32, number: u32, flags: u64) -> Packet {
         let mut packet = Packet::new(self.flow, segment, number, flags);
-        packet.set_hop_index(self.at);
+        packet.set_hop_index(self.hop_index);
         packet
     }
 }
@@ -131,6 +131,25 @@ impl Burst<'_> {
         self.fifo
     }
 
+    /// Processes the burst: `ACKS` at the sender, data at the receiver.
+    #[inline(always)]
+    fn deliver<const ACKS: bool>(
+        &mut self,
+        connection: &mut Connection,
+        end: &mut Time,
+        template: &PacketTemplate,
+        epoch_end: Time,
+        outlet: impl Outlet,
+    ) {
+        if !ACKS {
+            self.deliver_to_receiver(connection, end, template, outlet);
+        } else if connection.sender.detector_learns() {
+            self.deliver_to_sender::<true>(connection, template, epoch_end, outlet);
+        } else {
+            self.deliver_to_sender::<false>(connection, template, epoch_end, outlet);
+        }
+    }
+
     /// Processes data at a receiver that acknowledges every segment at once.
     #[inline(always)]
     fn deliver_to_receiver(
@@ -167,35 +186,24 @@ impl Burst<'_> {
 
     #[inline(always)]
     fn answer_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
-        let now = self.packet.arrival();
-        let last = template.sizes.last_segment;
-        let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
-        ack.set_hop_index(template.at);
-        let size = u32::from(template.sizes.header());
-        if !outlet.send(now, ack, size, self.fifos) && ack.has(HAS_SACK) {
-            self.pool.release(ack.number());
+        let (now, last) = (self.packet.arrival(), template.sizes.last_segment);
+        if let Some(ack) = connection.answer(now, self.packet.words(), last, self.pool) {
+            self.send(ack, u32::from(template.sizes.header()), template, outlet);
         }
     }
 
-    /// Processes ACKs at a sender, and sends the segments that each ACK allows.
+    /// Sends a packet of the end. Frees its SACK blocks if the link drops it.
     #[inline(always)]
-    fn deliver_to_sender(
-        &mut self,
-        connection: &mut Connection,
-        template: &PacketTemplate,
-        until: Time,
-        outlet: impl Outlet,
-    ) {
-        if connection.sender.detector_learns() {
-            self.deliver_acks::<true>(connection, template, until, outlet);
-        } else {
-            self.deliver_acks::<false>(connection, template, until, outlet);
+    fn send(&mut self, mut packet: Packet, size: u32, template: &PacketTemplate, outlet: &mut impl Outlet) {
+        packet.set_hop_index(template.hop_index);
+        if !outlet.send(self.packet.arrival(), packet, size, self.fifos) && packet.has(HAS_SACK) {
+            self.pool.release(packet.number());
         }
     }
 
-    /// `LEARNS`: the detector learns from every ACK.
+    /// Processes ACKs at a sender, and sends the segments that each ACK allows. `LEARNS`: the detector learns from every ACK.
     #[inline(always)]
-    fn deliver_acks<const LEARNS: bool>(
+    fn deliver_to_sender<const LEARNS: bool>(
         &mut self,
         connection: &mut Connection,
         template: &PacketTemplate,
@@ -251,11 +259,8 @@ impl Burst<'_> {
             }
             return;
         }
-        while let Some((mut data, _)) = connection.next_packet(template.flow, now, self.pool) {
-            data.set_hop_index(template.at);
-            if !outlet.send(now, data, template.sizes.of(&data), self.fifos) && data.has(HAS_SACK) {
-                self.pool.release(data.number());
-            }
+        while let Some((data, _)) = connection.next_packet(template.flow, now, self.pool) {
+            self.send(data, template.sizes.of(&data), template, outlet);
         }
     }
 }
@@ -263,90 +268,57 @@ impl Burst<'_> {
 impl Engine<EpochLoop> {
     /// Processes a packet from this FIFO that has reached its host, and the packets behind it that continue its burst.
     #[inline(always)]
-    pub(in crate::packet) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
+    pub(super) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
         self.advance_to_arrival(link, packet.arrival());
         let is_processed = if packet.has(SYN) {
             false
         } else if packet.has(ACK) {
-            self.take_acks(fifo, packet.words())
+            self.take_packets::<true>(fifo, packet.words())
         } else {
-            self.take_data(fifo, packet.words())
+            self.take_packets::<false>(fifo, packet.words())
         };
         if !is_processed {
             self.deliver(packet);
         }
     }
 
-    /// Processes a burst of data; `false`, and nothing is changed, if a burst is not possible.
+    /// Processes a burst at its end: `ACKS` at the sender, data at the receiver. `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
-    fn take_data(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
+    fn take_packets<const ACKS: bool>(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
         let Engine { clock, network, hosts, event_loop, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(position) = state.identity.reverse else { return false };
-        let id = network.forwarding().next_on_route(position);
+        let Flow { identity, state, end } = hosts.flow_mut(flow);
+        let FlowState::Tcp(connection) = state else { return false };
+        let RouteRef::Route(start) = identity.route(!ACKS) else { return false };
+        let id = network.forwarding().next_on_route(start);
         let enters_at_once = event_loop.enters_at_once(id);
-        if connection.receiver.may_wait() || enters_at_once && !network.link(id).is_uninstrumented() {
+        let takes_bursts = if ACKS { connection.sender.takes_bursts() } else { !connection.receiver.may_wait() };
+        if !takes_bursts || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         #[cfg(test)]
-        let before = (connection.acks_sent, fifo.len() + 1);
-        let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
-        if enters_at_once {
-            let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
-            burst.deliver_to_receiver(connection, &mut state.end, &template, outlet);
-        } else {
-            burst.deliver_to_receiver(connection, &mut state.end, &template, event_loop.merged(id));
-        }
-        let now = burst.packet.arrival();
-        *fifo = burst.rest();
-        clock.set(now);
-        #[cfg(test)]
-        network
-            .count_at_hosts(u64::from(connection.acks_sent.wrapping_sub(before.0)), u64::from(before.1 - fifo.len()));
-        true
-    }
-
-    /// Processes a burst of ACKs; `false`, and nothing is changed, if a burst is not possible.
-    #[inline(never)]
-    fn take_acks(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { clock, network, hosts, event_loop, .. } = self;
-        let packet = Packet::from_words(words);
-        let flow = packet.flow();
-        let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.state else { return false };
-        let RouteRef::Route(position) = state.identity.forward else { return false };
-        let id = network.forwarding().next_on_route(position);
-        let enters_at_once = event_loop.enters_at_once(id);
-        if !connection.sender.takes_bursts() || enters_at_once && !network.link(id).is_uninstrumented() {
-            return false;
-        }
+        let before = (connection.packets_sent(ACKS), fifo.len() + 1);
         let epoch_end = event_loop.until;
-        #[cfg(test)]
-        let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
-            burst.deliver_to_sender(connection, &template, epoch_end, outlet);
+            burst.deliver::<ACKS>(connection, end, &template, epoch_end, outlet);
         } else {
-            burst.deliver_to_sender(connection, &template, epoch_end, event_loop.merged(id));
+            burst.deliver::<ACKS>(connection, end, &template, epoch_end, event_loop.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
         clock.set(now);
         #[cfg(test)]
         network.count_at_hosts(
-            u64::from(connection.sender.scoreboard().next_transmission() - before.0),
+            u64::from(connection.packets_sent(ACKS).wrapping_sub(before.0)),
             u64::from(before.1 - fifo.len()),
         );
-        if connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER)) {
-            let (hosts, mut context) = self.hosts();
+        if ACKS && (connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER))) {
+            let (hosts, mut context) = self.hosts_in_context();
             hosts.arm_or_retire(flow, &mut context);
         }
         true

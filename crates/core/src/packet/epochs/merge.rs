@@ -1,9 +1,9 @@
-//! Merges the packets that several inputs offer to a link in an epoch: they enter its queue in order.
+//! Phase 3 of an epoch: links process the packets that several inputs have offered to them. They enter the queue in order.
 
 use crate::packet::engine::Engine;
 use crate::packet::engine::network::LinkAccess;
 use crate::packet::epochs::event_loop::EpochLoop;
-use crate::packet::epochs::inbox::{Item, Key, Rank};
+use crate::packet::epochs::inbox::{Item, Key, Rank, emptied};
 use crate::packet::epochs::loser_tree::LoserTree;
 use crate::packet::link::packet::{LOST, Packet};
 use crate::packet::link::sack_pool::SackPool;
@@ -63,9 +63,47 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
 }
 
 impl Engine<EpochLoop> {
+    /// Phase 3: links with several inputs process the packets that were offered to them, in order.
+    pub(super) fn process_queues(&mut self) {
+        while let Some(link) = self.event_loop.busy_links.pop() {
+            self.clock.count_events(1);
+            self.prefetch_for_busy();
+            let event_loop = &mut self.event_loop;
+            let inbox = &mut event_loop.inboxes[link as usize];
+            let items = inbox.take_in_order();
+            let inputs = std::mem::take(&mut inbox.inputs);
+            if self.network.link(link).is_simple() {
+                self.process_offers(link, &items, &inputs);
+            } else {
+                for item in &items {
+                    let at = item.packet.arrival();
+                    self.serve(link, at, item.key.rank());
+                    self.clock.set(at);
+                    let Engine { network, observers, event_loop, .. } = &mut *self;
+                    event_loop.enter(at, link, item.packet, network, &mut observers.captures);
+                }
+                self.serve(link, self.event_loop.until, Rank::FIRST);
+            }
+            let inbox = &mut self.event_loop.inboxes[link as usize];
+            inbox.reuse(items);
+            inbox.inputs = emptied(inputs);
+        }
+    }
+
+    /// Serves a queue that decides at its service, as often as it is due before this event.
+    fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
+        if !self.network.link(link).decides_at_service() {
+            return;
+        }
+        while (self.network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
+            self.network.serve(link, |_| {});
+        }
+        self.event_loop.wheel.insert(link, self.network.link(link).next_event());
+    }
+
     /// Puts packets into the queue of a simple link: the items of its inbox, and the packets in the FIFOs of its inputs.
     #[inline(always)]
-    pub(in crate::packet) fn process_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
+    fn process_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
         if inputs.is_empty() && self.network.link(link).is_uninstrumented() {
             let mut access = self.network.access(link);
             for item in items {

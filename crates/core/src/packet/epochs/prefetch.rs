@@ -26,7 +26,7 @@ const REST: usize = 4;
 impl Engine<EpochLoop> {
     /// Prefetches the state that later events of a node need.
     #[inline(always)]
-    pub(in crate::packet) fn prefetch_for_inbox(&self, rest: &[Item]) {
+    pub(super) fn prefetch_for_inbox(&self, rest: &[Item]) {
         if self.hosts.flows().len() < MANY_FLOWS {
             return;
         }
@@ -43,7 +43,7 @@ impl Engine<EpochLoop> {
 
     /// Prefetches the state of later links with arrivals.
     #[inline(always)]
-    pub(in crate::packet) fn prefetch_for_due(&self, index: usize) {
+    pub(super) fn prefetch_for_due(&self, index: usize) {
         if self.network.links().len() < MANY_LINKS {
             return;
         }
@@ -84,7 +84,7 @@ impl Engine<EpochLoop> {
 
     /// Prefetches the state of later links with offers.
     #[inline(always)]
-    pub(in crate::packet) fn prefetch_for_busy(&self) {
+    pub(super) fn prefetch_for_busy(&self) {
         if self.network.links().len() < MANY_LINKS {
             return;
         }

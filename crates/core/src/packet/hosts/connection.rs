@@ -24,7 +24,19 @@ impl Connection {
         number
     }
 
-    /// Processes a data packet at the receiver. Returns the ACK if it is due at once; its number is `acks_sent - 1`.
+    /// Packets that the sender, or else the receiver, has sent, modulo 2^32.
+    #[cfg(test)]
+    pub fn packets_sent(&self, by_sender: bool) -> u32 {
+        if by_sender { self.sender.scoreboard().next_transmission() } else { self.acks_sent }
+    }
+
+    /// The number of the last packet that the receiver has sent.
+    #[inline(always)]
+    pub fn last_ack_number(&self) -> u32 {
+        self.acks_sent.wrapping_sub(1)
+    }
+
+    /// Processes a data packet at the receiver. Returns the ACK if it is due at once; its number is [`Self::last_ack_number`].
     #[inline(never)]
     pub fn answer(&mut self, now: Time, words: [u64; 3], last_segment: u32, pool: &mut SackPool) -> Option<Packet> {
         let packet = Packet::from_words(words);

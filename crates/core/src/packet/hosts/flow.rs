@@ -47,6 +47,12 @@ impl FlowIdentity {
         FlowPlan { group: self.group, src: self.src, dst: self.dst, start: self.start, bytes }
     }
 
+    /// The route of its data, or of its ACKs.
+    #[inline(always)]
+    pub fn route(&self, reverse: bool) -> RouteRef {
+        if reverse { self.reverse } else { self.forward }
+    }
+
     /// The properties of a packet of this flow that selectors use.
     #[inline]
     pub fn key(&self, flow: u32, reverse: bool, number: u32) -> PacketKey {

@@ -40,6 +40,24 @@ pub struct LinkCounters {
     pub possible: Duration,
 }
 
+/// All links of a network, with what their counters need.
+#[derive(Clone, Copy)]
+pub struct LinksView<'network> {
+    /// The links by index.
+    pub links: &'network [Link],
+    /// The sizes of the packets on them.
+    pub sizes: &'network FlowSizes,
+    /// The packets on them.
+    pub fifos: &'network FifoStore,
+}
+
+impl<'network> LinksView<'network> {
+    /// The counters of each link now.
+    pub fn counters(self, now: Time) -> impl ExactSizeIterator<Item = LinkCounters> + 'network {
+        self.links.iter().map(move |link| link.counters(now, self.sizes, self.fifos))
+    }
+}
+
 /// The delay of a measured link.
 #[derive(Default)]
 pub(super) struct Meter {

@@ -42,7 +42,7 @@ use crate::rng::{Purpose, Stream};
 use crate::spec::{LinkSpec, NodeId, QueueLimit};
 use crate::units::{Duration, Rate, Time};
 
-pub use counters::LinkCounters;
+pub use counters::{LinkCounters, LinksView};
 pub use offer::Offer;
 
 /// A link. The fields that every packet needs come first, in two cache lines.
@@ -76,7 +76,8 @@ pub struct Link {
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,
-    /// The raw counters from which [`Self::counters`] computes its result: `bytes` counts all packets that have entered the FIFO.
+    /// The raw counters from which [`Self::counters`] computes its result: `bytes` counts all packets that have entered the FIFO, `transmissions`
+    /// only those that a failure has removed from it.
     counters: LinkCounters,
     /// The slot of the packet that is `limit_packets` before the end of the FIFO, if the FIFO has as many.
     limit_slot: u32,

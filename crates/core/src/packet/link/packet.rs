@@ -10,7 +10,6 @@ pub const SYN: u64 = 1 << 1;
 pub const MARK: u64 = 1 << 2;
 /// Set on an ACK with SACK blocks or a window, and on data with a timestamp. Then `number` is the handle of the packet's entry
 /// in the SACK pool.
-/// SACK pool.
 pub const HAS_SACK: u64 = 1 << 3;
 /// The wire has lost the packet: it crosses its link and is discarded at the far end.
 pub const LOST: u64 = 1 << 4;
@@ -96,8 +95,8 @@ impl Packet {
 
     /// Sets the hop index.
     #[inline(always)]
-    pub fn set_hop_index(&mut self, at: u32) {
-        self.number_and_hop = self.number_and_hop >> 32 << 32 | u64::from(at);
+    pub fn set_hop_index(&mut self, hop_index: u32) {
+        self.number_and_hop = self.number_and_hop >> 32 << 32 | u64::from(hop_index);
     }
 
     /// The arrival at the end of its link.

@@ -55,7 +55,7 @@ impl Default for SackPool {
 impl SackPool {
     /// Stores the blocks and the number of an ACK with at least one block. Returns the handle.
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let [blocks @ .., last] = *sack.places();
+        let [blocks @ .., last] = *sack.slots();
         if last != (0, 0) {
             return self.put_four(sack, number);
         }

@@ -92,14 +92,14 @@ fn tables(name: &str, oracle: &Table, epochs: &Table) -> Option<String> {
 /// The first change of a route that differs. Unknown values are NaN, which are compared as bits.
 fn route_changes(oracle: &[RouteChange], epochs: &[RouteChange]) -> Option<String> {
     let bits = |change: &RouteChange| {
-        let place = (change.at, change.routing, change.src, change.dst, change.nodes.clone());
-        (place, [change.delay, change.loss, change.cost].map(f64::to_bits))
+        let key = (change.at, change.routing, change.src, change.dst, change.nodes.clone());
+        (key, [change.delay, change.loss, change.cost].map(f64::to_bits))
     };
     if oracle.len() != epochs.len() {
         return Some(format!("changes of routes: {} and {}", oracle.len(), epochs.len()));
     }
-    let place = oracle.iter().zip(epochs).position(|(left, right)| bits(left) != bits(right))?;
-    Some(format!("change {place} of routes: {:?} and {:?}", oracle[place], epochs[place]))
+    let position = oracle.iter().zip(epochs).position(|(left, right)| bits(left) != bits(right))?;
+    Some(format!("change {position} of routes: {:?} and {:?}", oracle[position], epochs[position]))
 }
 
 #[cfg(test)]

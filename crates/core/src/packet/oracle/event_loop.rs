@@ -21,9 +21,9 @@ use crate::units::Time;
 pub struct ReferenceLoop {
     pub(in crate::packet) arrivals: WinnerTree,
     pub(in crate::packet) timers: Timers,
-    /// The earliest of the next control and the next start.
-    pub(in crate::packet) next_barrier: Time,
-    /// Arrivals before this instant come before any barrier or timer.
+    /// The next network event or start. Both precede the arrivals of their instant.
+    pub(in crate::packet) next_preceding: Time,
+    /// Arrivals before this instant come before any network event, start or timer.
     pub(in crate::packet) arrivals_before: Time,
     /// The record of crossings for a replay.
     trace: Option<Trace>,
@@ -34,7 +34,7 @@ impl EventLoop for ReferenceLoop {
         ReferenceLoop {
             arrivals: WinnerTree::new(links.len()),
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
-            next_barrier: Time::ZERO,
+            next_preceding: Time::ZERO,
             arrivals_before: Time::ZERO,
             trace: None,
         }
@@ -47,7 +47,7 @@ impl EventLoop for ReferenceLoop {
             if arrival < engine.event_loop.arrivals_before {
                 engine.clock.set(arrival);
                 engine.on_link(link);
-            } else if !engine.on_barrier_or_timer() {
+            } else if !engine.on_other_event() {
                 return false;
             }
         }
@@ -86,7 +86,7 @@ impl EventLoop for ReferenceLoop {
     }
 
     fn on_scheduled(&mut self, at: Time) {
-        self.next_barrier = self.next_barrier.min(at);
+        self.next_preceding = self.next_preceding.min(at);
         self.arrivals_before = self.arrivals_before.min(at);
     }
 
@@ -122,10 +122,9 @@ impl Engine<ReferenceLoop> {
         self.event_loop.trace.as_ref().map_or_else(Table::default, Trace::table)
     }
 
-    /// Processes the next barrier or timer, because no link has an event before it. Returns `false` if it is not
-    /// before the end either.
-    fn on_barrier_or_timer(&mut self) -> bool {
-        let next = self.event_loop.timers.first().min(self.event_loop.next_barrier);
+    /// Processes the next network event, start or timer, because no link has an event before it. Returns `false` if it comes after the end.
+    fn on_other_event(&mut self) -> bool {
+        let next = self.event_loop.timers.first().min(self.event_loop.next_preceding);
         if next > self.clock.end() {
             self.clock.set(self.clock.end());
             return false;
@@ -145,11 +144,11 @@ impl Engine<ReferenceLoop> {
         true
     }
 
-    /// Arrivals go after the barriers of their instant and before its timers.
+    /// Arrivals come after the network events and starts of their instant, and before its timers.
     fn find_arrivals_before(&mut self) {
-        self.event_loop.next_barrier = self.hosts.next_start().min(self.clock.next_network_event());
+        self.event_loop.next_preceding = self.hosts.next_start().min(self.clock.next_network_event());
         let last = self.event_loop.timers.first().min(self.clock.end());
-        self.event_loop.arrivals_before = self.event_loop.next_barrier.min(Time(last.0 + 1));
+        self.event_loop.arrivals_before = self.event_loop.next_preceding.min(Time(last.0 + 1));
     }
 
     /// Processes a link's event: it serves its queue, or its first packet arrives at its far end.

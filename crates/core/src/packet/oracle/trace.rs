@@ -131,8 +131,8 @@ impl Trace {
     fn end_of(&mut self, now: Time, link: LinkId, packet: Packet, fate: Fate) {
         let identity = |packet: &Packet| (packet.flow(), packet.segment(), packet.number(), packet.has(ACK));
         let open = &mut self.open[link as usize];
-        let place = open.iter().position(|crossing| identity(&crossing.packet) == identity(&packet));
-        if let Some(mut crossing) = place.and_then(|place| open.remove(place)) {
+        let position = open.iter().position(|crossing| identity(&crossing.packet) == identity(&packet));
+        if let Some(mut crossing) = position.and_then(|position| open.remove(position)) {
             crossing.packet = packet;
             self.end(crossing, now, fate);
         }

@@ -77,7 +77,7 @@ impl RouteLog {
             if measures(group.routing) {
                 routes.insert((group.routing, identity.src, identity.dst), identity.forward);
             }
-            let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            let reverse = spec.reverse_routing(group);
             if matches!(group.transport, TransportSpec::Tcp { .. }) && measures(reverse) {
                 routes.insert((reverse, identity.dst, identity.src), identity.reverse);
             }

@@ -1,9 +1,8 @@
 //! Records of a run: the counters at the end of the warm-up, and samples.
 
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowState};
-use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::{Link, LinkCounters};
+use crate::packet::link::{LinkCounters, LinksView};
 use crate::packet::link_state::estimate::Estimate;
 use crate::packet::output::columns::columns;
 use crate::packet::output::table::Table;
@@ -38,8 +37,8 @@ pub struct Observations {
     link_state: Table,
     /// Payload bytes that had arrived, and segments retransmitted, at the last sample, and whether the flow had retired.
     sampled_flows: Vec<(u64, u64, bool)>,
-    /// Time spent transmitting, time in which a link could transmit, and packets dropped at the last sample.
-    sampled_links: Vec<(Duration, Duration, u64)>,
+    /// The counters of links at the last sample.
+    sampled_links: Vec<LinkCounters>,
     sampled_at: Time,
 }
 
@@ -135,26 +134,16 @@ impl Observations {
             link_series: Table::new(LINK_SERIES),
             link_state: Table::new(LINK_STATE),
             sampled_flows: Vec::new(),
-            sampled_links: vec![
-                (Duration::ZERO, Duration::ZERO, 0);
-                if spec.sample.is_some() { spec.links.len() } else { 0 }
-            ],
+            sampled_links: vec![LinkCounters::default(); if spec.sample.is_some() { spec.links.len() } else { 0 }],
             sampled_at: Time::ZERO,
         }
     }
 
     /// Keeps the counters at the end of the warm-up, from which results count.
-    pub(in crate::packet) fn on_warmed_up(
-        &mut self,
-        now: Time,
-        flows: &[Flow],
-        links: &[Link],
-        sizes: &FlowSizes,
-        fifos: &FifoStore,
-    ) {
-        let counters = |(index, flow): (usize, &Flow)| flow.state.counters(now, sizes[index].last_segment);
+    pub(in crate::packet) fn on_warmed_up(&mut self, now: Time, flows: &[Flow], links: LinksView) {
+        let counters = |(index, flow): (usize, &Flow)| flow.state.counters(now, links.sizes[index].last_segment);
         self.warm_flows = flows.iter().enumerate().map(counters).collect();
-        self.warm_links = links.iter().map(|link| link.counters(now, sizes, fifos)).collect();
+        self.warm_links = links.counters(now).collect();
     }
 
     /// The counters of a flow at the end of the warm-up.
@@ -167,17 +156,15 @@ impl Observations {
         self.warm_links.get(link).copied().unwrap_or_default()
     }
 
-    pub(in crate::packet) fn on_sample(
-        &mut self,
-        spec: &RunSpec,
-        now: Time,
-        flows: &[Flow],
-        links: &[Link],
-        sizes: &FlowSizes,
-        fifos: &FifoStore,
-    ) {
+    /// Takes a sample of all flows and links.
+    pub(in crate::packet) fn on_sample(&mut self, spec: &RunSpec, now: Time, flows: &[Flow], links: LinksView) {
+        self.sample_flows(spec, now, flows, links.sizes);
+        self.sample_links(now, links);
+        self.sampled_at = now;
+    }
+
+    fn sample_flows(&mut self, spec: &RunSpec, now: Time, flows: &[Flow], sizes: &FlowSizes) {
         let interval = (now - self.sampled_at).as_secs();
-        let seconds = now.as_secs();
         self.sampled_flows.resize(flows.len(), (0, 0, false));
         for (index, flow) in flows.iter().enumerate() {
             if matches!(flow.state, FlowState::Pending) {
@@ -199,7 +186,7 @@ impl Observations {
             let has_retired = matches!(flow.state, FlowState::Finished(_));
             self.sampled_flows[index] = (bytes, counters.sender.retransmits, has_retired);
             let sample = FlowSample {
-                seconds,
+                seconds: now.as_secs(),
                 flow: index as u32,
                 ssthresh,
                 in_flight,
@@ -209,21 +196,20 @@ impl Observations {
             };
             self.flow_series.push(FLOW_SERIES, &sample);
         }
-        for (index, link) in links.iter().enumerate() {
-            let (busy, possible, drops) = self.sampled_links[index];
-            let counters = link.counters(now, sizes, fifos);
-            let dropped = counters.queue_drops + counters.losses;
+    }
+
+    fn sample_links(&mut self, now: Time, links: LinksView) {
+        for (index, counters) in links.counters(now).enumerate() {
+            let before = std::mem::replace(&mut self.sampled_links[index], counters);
             let sample = LinkSample {
-                seconds,
+                seconds: now.as_secs(),
                 link: index as u32,
-                queue_packets: link.queue_packets(now, fifos),
-                utilisation: share(counters.busy - busy, counters.possible - possible),
-                drops: dropped - drops,
+                queue_packets: links.links[index].queue_packets(now, links.fifos),
+                utilisation: share(counters.busy - before.busy, counters.possible - before.possible),
+                drops: counters.queue_drops + counters.losses - before.queue_drops - before.losses,
             };
             self.link_series.push(LINK_SERIES, &sample);
-            self.sampled_links[index] = (counters.busy, counters.possible, dropped);
         }
-        self.sampled_at = now;
     }
 
     /// Records a routing's estimates after it has sampled the links.

@@ -111,20 +111,20 @@ impl Table {
         }
     }
 
-    /// Gathers a table with the columns of these. `places` returns, for the first table and a column's name, the table and row of each
+    /// Gathers a table with the columns of these. `positions` returns, for the first table and a column's name, the table and row of each
     /// value. A single table is returned without a copy.
     ///
     /// # Panics
     /// If there is no table, or they have different columns.
-    pub fn gathered(mut tables: Vec<Table>, places: impl Fn(&Table, &str) -> Vec<(usize, usize)>) -> Table {
+    pub fn gathered(mut tables: Vec<Table>, positions: impl Fn(&Table, &str) -> Vec<(usize, usize)>) -> Table {
         if tables.len() == 1 {
             return tables.remove(0);
         }
         let gather = |index: usize| {
             let (name, first) = &tables[0].columns[index];
-            let places = places(&tables[0], name);
-            let mut column = first.like(places.len());
-            places.into_iter().for_each(|(table, row)| column.push_from(&tables[table].columns[index].1, row));
+            let positions = positions(&tables[0], name);
+            let mut column = first.like(positions.len());
+            positions.into_iter().for_each(|(table, row)| column.push_from(&tables[table].columns[index].1, row));
             (*name, column)
         };
         Table { columns: (0..tables[0].columns.len()).map(gather).collect() }

@@ -279,7 +279,7 @@ impl Engine<EpochLoop> {
             }
             self.event_loop.wheel.insert(link, self.network.link(link).next_arrival());
         }
-        let (hosts, mut context) = self.hosts();
+        let (hosts, mut context) = self.hosts_in_context();
         for (at, flow) in mailbox.done.drain(..) {
             hosts.retire_at(at, flow, &mut context);
         }

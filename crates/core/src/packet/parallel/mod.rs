@@ -43,9 +43,9 @@ impl Partitions {
         let measures = spec.routings.iter().any(|routing| routing.link_state.is_some());
         let engine = Engine::<EpochLoop>::new(spec)?;
         let at_most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
-        let divisions = (2..=at_most).rev().map(|count| divide(&engine, count));
+        let mut divisions = (2..=at_most).rev().map(|count| divide(&engine, count));
         let worth = |division: &Partitioning| division.hops_per_round / division.count as f64 >= MIN_HOPS_PER_ROUND;
-        let division = { divisions }.find(worth).unwrap_or_else(|| Partitioning::whole(&engine));
+        let division = divisions.find(worth).unwrap_or_else(|| Partitioning::whole(&engine));
         Partitions::of(engine, division)
     }
 

@@ -65,7 +65,7 @@ pub fn divide(engine: &Engine<EpochLoop>, count: usize) -> Partitioning {
         let busiest = network.improve(&mut partition_of, count);
         (busiest, partition_of)
     });
-    let partition_of = { tries }.min_by_key(|(busiest, _)| *busiest).map(|(_, nodes)| nodes).unwrap_or_default();
+    let partition_of = tries.min_by_key(|(busiest, _)| *busiest).map(|(_, nodes)| nodes).unwrap_or_default();
     let round = round(engine, &partition_of);
     Partitioning { count, partition_of, round, hops_per_round: hops_per_second(engine) * round.as_secs() }
 }

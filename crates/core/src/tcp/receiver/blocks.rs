@@ -25,7 +25,7 @@ impl SackBlocks {
 
     /// All blocks as on the wire, and (0, 0) where there is none.
     #[inline]
-    pub fn places(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
+    pub fn slots(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
         &self.blocks
     }
 
@@ -33,8 +33,8 @@ impl SackBlocks {
     /// 0).
     #[inline]
     pub fn fill(&mut self, blocks: [Range; MAX_SACK_BLOCKS], length: u32, has_duplicate: bool) {
-        let [places @ .., _] = &mut self.blocks;
-        *places = blocks;
+        let [slots @ .., _] = &mut self.blocks;
+        *slots = blocks;
         (self.length, self.duplicates) = (length, u32::from(has_duplicate));
     }
 

@@ -114,14 +114,14 @@ fn rfc8257_section_3_2_where_marks_begin_or_end_an_ack_follows_at_once_after_tha
     assert_eq!(answer(take_marked(&mut receiver, 3, 2, false, false)), None);
     assert_eq!(answer(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
     assert_eq!(receiver.deadline(), Some(Time(4)));
-    assert_eq!(answer(Some(receiver.on_deadline(Time(4)))), Some((4, true)));
+    assert_eq!(answer(Some(receiver.acknowledge(Time(4)))), Some((4, true)));
     // No ACK is pending, so there is only that of the change.
     assert_eq!(answer(take_marked(&mut receiver, 5, 4, false, false)), Some((5, false)));
     // One beyond a hole wants its ACK at once: both go out.
     assert_eq!(answer(take_marked(&mut receiver, 6, 5, false, false)), None);
     assert_eq!(answer(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
     assert_eq!(receiver.deadline(), Some(Time(7)));
-    assert_eq!(answer(Some(receiver.on_deadline(Time(7)))), Some((6, true)));
+    assert_eq!(answer(Some(receiver.acknowledge(Time(7)))), Some((6, true)));
 }
 
 proptest! {
@@ -235,5 +235,5 @@ fn a_duplicate_takes_the_place_of_a_block_beside_a_timestamp() {
     }
     let ack = arrive(&mut receiver, 0, 10, 10);
     assert_eq!(ack.sack.all(), [(0, 1), (6, 7), (4, 5)]);
-    assert_eq!(ack.sack.places()[3], (0, 0));
+    assert_eq!(ack.sack.slots()[3], (0, 0));
 }

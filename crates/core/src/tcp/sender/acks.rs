@@ -1,12 +1,13 @@
 //! Acknowledgements: the steps from the scoreboard to the congestion control.
 
-use super::{Episode, Limit, Phase, Prediction, Sender};
+use super::options::Prediction;
+use super::{Episode, Limit, Phase, Sender};
 use crate::spec::Follows;
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::Delivered;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 impl Sender {
     /// Takes an ACK.
@@ -93,24 +94,8 @@ impl Sender {
         if !self.options.sack {
             self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
-        let any_retransmitted = delivered.any_retransmitted;
-        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
-        let rtt_is_clean = self.options.sack || !any_retransmitted;
-        let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
         let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
-        let sample = if rtt_is_clean { delivered.oldest_rtt() } else { None };
-        let by_timestamp = || {
-            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
-            // Sooner than any ACK can come, this one echoes an earlier retransmission.
-            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
-        };
-        if let Some(sample) = sample.or_else(by_timestamp) {
-            self.rtt.sample(sample);
-            self.rtt.follow_rounds(self.board.una(), self.board.next());
-            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
-                self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
-            }
-        }
+        let rtt = self.sample_rtt(now, ack, advanced, first_sent, &delivered);
         if advanced {
             self.unanswered_timeout = false;
         }
@@ -140,7 +125,7 @@ impl Sender {
             prior_in_flight,
             in_flight: self.board.in_flight(),
             outstanding: self.board.outstanding(),
-            rtt: newest_rtt,
+            rtt,
             rate: None,
             round_start,
             in_recovery: self.is_recovering(),
@@ -150,6 +135,35 @@ impl Sender {
         if let Some(report) = report {
             *report = delivered;
         }
+    }
+
+    /// Takes an RTT sample of an ACK, which came while the first outstanding segment was last sent at `first_sent`. Returns the RTT of the
+    /// newest delivered segment that was sent only once.
+    #[inline]
+    fn sample_rtt(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        advanced: bool,
+        first_sent: Option<Time>,
+        delivered: &Delivered,
+    ) -> Option<Duration> {
+        let is_linux = self.recovers_as_linux();
+        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
+        let is_clean = self.options.sack || !delivered.any_retransmitted;
+        let by_timestamp = || {
+            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
+            // Sooner than any ACK can come, this one echoes an earlier retransmission.
+            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
+        };
+        if let Some(sample) = delivered.oldest_rtt().filter(|_| is_clean).or_else(by_timestamp) {
+            self.rtt.sample(sample);
+            self.rtt.follow_rounds(self.board.una(), self.board.next());
+            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
+                self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
+            }
+        }
+        delivered.newest_rtt().filter(|_| is_clean)
     }
 
     /// Processes the reports of an ACK about spurious retransmissions.
@@ -166,7 +180,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, episode: Episode) {
         let AckEvent { now, prior_in_flight, .. } = event;
-        (event.growth, event.may_grow) = (0, 0); // they are found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, event.delivered, delivered, self.board.una(), self.rtt.minimum());
         }
@@ -192,28 +205,45 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
-        let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
-        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
-            && !matches!(self.phase, Phase::Fast { .. });
-        // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
-        if may_grow && !event.ecn_echo {
-            // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
-            // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
-            // before. In Linux it grows the window only by newly reported ones.
-            event.may_grow = match self.options.follows {
-                // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
-                Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
-                Follows::Rfc => delivered.cumulative,
-                Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
-                Follows::Linux => delivered.cumulative.min(delivered.count),
-                Follows::Ns2 => delivered.cumulative.min(1),
-            };
-            event.growth = if self.is_window_limited(prior_in_flight) { event.may_grow } else { 0 };
-        }
+        event.may_grow = self.growth_by(&event, delivered, episode);
+        event.growth = if event.may_grow > 0 && self.is_window_limited(prior_in_flight) { event.may_grow } else { 0 };
         if event.delivered > 0 || self.options.observed {
             self.congestion.on_ack(&event, &self.rtt);
             self.apply_min_rto();
         }
+        self.reduce_proportionally(&event);
+        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
+        {
+            self.reduce_without_loss(now, prior_in_flight);
+        }
+    }
+
+    /// Segments by which an ACK that came in this episode may grow the window.
+    #[inline(always)]
+    fn growth_by(&self, event: &AckEvent, delivered: &Delivered, episode: Episode) -> u32 {
+        let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
+        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
+            && !matches!(self.phase, Phase::Fast { .. })
+            && !event.ecn_echo; // RFC 3168 section 6.1.2: an echo of congestion does not open the window
+        if !may_grow {
+            return 0;
+        }
+        // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
+        // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
+        // before. In Linux it grows the window only by newly reported ones.
+        match self.options.follows {
+            // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
+            Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
+            Follows::Rfc => delivered.cumulative,
+            Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
+            Follows::Linux => delivered.cumulative.min(delivered.count),
+            Follows::Ns2 => delivered.cumulative.min(1),
+        }
+    }
+
+    /// Updates the window of PRR after an ACK in fast recovery.
+    #[inline(always)]
+    fn reduce_proportionally(&mut self, event: &AckEvent) {
         if !self.owns_recovery
             && let Phase::Fast { prr, .. } = &mut self.phase
         {
@@ -224,10 +254,6 @@ impl Sender {
                 let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
                 prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
             }
-        }
-        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
-        {
-            self.reduce_without_loss(now, prior_in_flight);
         }
     }
 

@@ -13,7 +13,7 @@ impl Sender {
             return (sent != Time::NEVER).then(|| self.syn_expiry(sent, tries));
         }
         let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
-        if paced.is_some() && self.detector_rests_until(self.next_send) {
+        if paced.is_some() && self.detector_quiet_until(self.next_send) {
             return paced; // without asking when that timer is due
         }
         match (self.detector_deadline(), paced) {
@@ -71,7 +71,7 @@ impl Sender {
     /// Whether certainly no deadline comes before this instant. Costs less than [`Self::deadline`], and may be too careful.
     #[inline]
     pub fn quiet_until(&self, instant: Time) -> bool {
-        (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
+        (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_quiet_until(instant)
     }
 
     /// Whether there is no deadline before this instant.
@@ -87,7 +87,7 @@ impl Sender {
     }
 
     #[inline]
-    fn detector_rests_until(&self, instant: Time) -> bool {
+    fn detector_quiet_until(&self, instant: Time) -> bool {
         if self.options.only_the_timer {
             self.rtt.samples() > 0 && self.board.timer_start() + self.rtt.least_rto() >= instant
         } else {

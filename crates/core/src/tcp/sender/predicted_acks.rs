@@ -1,6 +1,7 @@
 //! The short path of [predicted ACKs](crate::tcp::detection::shortcuts).
 
-use super::{Episode, Limit, Phase, Prediction, Sender};
+use super::options::Prediction;
+use super::{Episode, Limit, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;

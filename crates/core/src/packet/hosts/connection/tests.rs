@@ -95,7 +95,7 @@ impl Path {
                 self.connection.take_ack(self.now, packet.words(), &mut self.pool);
             }
         } else if self.now == waits {
-            let ack = self.connection.receiver.on_deadline(self.now);
+            let ack = self.connection.receiver.acknowledge(self.now);
             let packet = self.connection.packet_of(0, self.now, &ack, &mut self.pool);
             self.answer(packet);
         } else {

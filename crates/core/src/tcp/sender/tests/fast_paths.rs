@@ -1,5 +1,6 @@
 //! The fast paths of a sender give the same results as its general paths.
 
+use super::super::options::Prediction;
 use super::*;
 use proptest::prelude::*;
 

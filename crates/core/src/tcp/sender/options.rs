@@ -1,0 +1,107 @@
+//! The switches of a sender, which follow from its stack, its congestion control and its detector. All senders of a stack share them.
+
+use super::Sender;
+use crate::spec::{Follows, SpuriousResponse, StackSpec};
+use crate::tcp::congestion::CongestionControl;
+use crate::tcp::detection::shortcuts::DetectorShortcuts;
+use crate::tcp::rtt::TimeoutBounds;
+use std::sync::Arc;
+
+/// State that [predicted ACKs](crate::tcp::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prediction {
+    /// No ACK is predicted. Without SACK, a cumulative ACK may follow uncounted duplicates. A control that observes the connection sees
+    /// each ACK. A control that may request a reduction is called after each ACK.
+    Off,
+    /// Rate sampler, detector and congestion control.
+    Sampled,
+    /// Detector and congestion control.
+    Detected,
+    /// The congestion control alone.
+    Growth,
+}
+
+/// The switches that the sender reads while it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Options {
+    pub(super) sack: bool,
+    pub(super) f_rto: bool,
+    pub(super) limited_transmit: bool,
+    pub(super) ecn: bool,
+    pub(super) pacing: bool,
+    pub(super) ends_recovery_at_partial_ack: bool,
+    pub(super) spurious: SpuriousResponse,
+    pub(super) follows: Follows,
+    /// Recovery is Linux's: without SACK it is as for others.
+    pub(super) recovers_as_linux: bool,
+    pub(super) restart_after_idle: bool,
+    pub(super) prediction: Prediction,
+    /// The detector has no deadline but that of the retransmission timer.
+    pub(super) only_the_timer: bool,
+    /// The stack or the congestion control paces.
+    pub(super) paces: bool,
+    /// The congestion control observes the connection.
+    pub(super) observed: bool,
+    /// The congestion control may request a reduction.
+    pub(super) backs_off: bool,
+    /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    pub(super) bursts: bool,
+    pub(super) wire_bytes: u32,
+    pub(super) payload: u32,
+    pub(super) initial_window: u32,
+}
+
+impl Options {
+    pub(super) fn new(
+        stack: &StackSpec,
+        congestion: &dyn CongestionControl,
+        detector: &dyn DetectorShortcuts,
+    ) -> Options {
+        let paces = stack.pacing || congestion.pacing_rate().is_some();
+        let (observed, backs_off) = (congestion.observes_connection(), congestion.backs_off().is_some());
+        let samples_rate = congestion.wants_rate_samples();
+        let prediction = match detector.learns_from_predicted_acks() {
+            _ if !stack.sack || observed || backs_off => Prediction::Off,
+            _ if samples_rate => Prediction::Sampled,
+            true => Prediction::Detected,
+            false => Prediction::Growth,
+        };
+        Options {
+            sack: stack.sack,
+            f_rto: stack.f_rto,
+            limited_transmit: stack.limited_transmit,
+            ecn: stack.ecn,
+            pacing: stack.pacing,
+            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
+            spurious: stack.spurious,
+            follows: stack.follows,
+            recovers_as_linux: stack.follows == Follows::Linux && stack.sack,
+            restart_after_idle: stack.restart_after_idle,
+            prediction,
+            only_the_timer: detector.has_only_the_timer(),
+            paces,
+            observed,
+            backs_off,
+            bursts: !paces && !samples_rate && !stack.ecn,
+            wire_bytes: stack.mss + stack.header,
+            payload: stack.mss,
+            initial_window: stack.initial_window,
+        }
+    }
+}
+
+/// Settings that the senders of a stack have in common.
+pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
+
+impl Sender {
+    /// Keeps its settings in common with the sender that came here last, if they are the same.
+    pub fn share_settings(&mut self, common: &mut Option<CommonSettings>) {
+        match common {
+            Some(CommonSettings(options, bounds)) if *options == self.options && bounds == self.rtt.bounds_mut() => {
+                self.options.clone_from(options);
+                self.rtt.bounds_mut().clone_from(bounds);
+            }
+            _ => *common = Some(CommonSettings(self.options.clone(), self.rtt.bounds_mut().clone())),
+        }
+    }
+}
