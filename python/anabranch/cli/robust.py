@@ -143,7 +143,8 @@ def robust(
         if file is not None:
             require_writable(file)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
-    network = Network.of(load_warned(topology, directed), capacity_bps)
+    given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
+    network = Network.of(load_warned(topology, directed, given), capacity_bps)
     chosen = _problem(network, traffic.model(network, box), candidates)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)
