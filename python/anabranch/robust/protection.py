@@ -70,6 +70,7 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     links = [np.flatnonzero(load >= _FIRST_SHARE * highest) for load in loads]
     best = (highest, shares, loads)
     method: Method = "interior-point"
+    report(lower, highest, "starting")
     try:
         while relative_gap(lower, best[0]) > gap:
             shares, objective, bound = states.solve(links, method)
