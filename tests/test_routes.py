@@ -212,7 +212,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--seed", "2"], "--seed goes with --random-loss"),
         ("A,B,5ms,0.1", ["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
         ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
-        ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
+        ("A,B,5ms,0.1", ["--within", "-0.1"], "--within -0.1: must be at least 0"),
         (
             "A,B,5ms,0.1",
             ["--export", "frr", "--source-port", "5001=delay"],
