@@ -1,13 +1,14 @@
 """The study of TCPBP: its arithmetic by hand and by enumeration, and that a copy of a path is the path."""
 
 from itertools import combinations, pairwise, product
-from math import sqrt
+from math import prod, sqrt
 
+import networkx
 import polars as pl
 import pytest
 
 from anabranch.papers.tcpbp import asymmetry, copies, networks, running_times, throughput, together
-from anabranch.papers.tcpbp.networks import DELAY, HOPS, TCPBP
+from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
 from anabranch.routes import Search
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
@@ -30,6 +31,29 @@ def test_the_law_of_the_paths_from_1_to_10() -> None:
     assert law(("1", "3", "4", "10")) == pytest.approx(320.86, abs=0.01)
     assert law(("1", "5", "10")) == pytest.approx(266.74, abs=0.01)
     assert law(("1", "5", "4", "10")) == pytest.approx(318.00, abs=0.01)
+
+
+@pytest.mark.parametrize("reading", ["0.0040", "0.0044"])
+def test_table_2_counts_the_routes_of_least_cost(reading: str) -> None:
+    """By enumeration of all paths: of 45 routes 26 are those of fewest links, then least delay, and 39 those of least delay."""
+    topology = networks.ten_nodes(reading)
+    links = {(link.source, link.target): link for link in topology.links}
+    graph = networkx.Graph(list(links))
+    same = {HOPS: 0, DELAY: 0}
+    for pair in networks.pairs(topology):
+        paths = [tuple(path) for path in networkx.all_simple_paths(graph, *pair)]
+        hops = {path: [links[hop] for hop in pairwise(path)] for path in paths}
+        delay = {path: sum(link.delay_s for link in own) for path, own in hops.items()}
+        cost = {path: delay[path] * sqrt(1 - prod(1 - link.loss for link in own)) for path, own in hops.items()}
+        best = min(paths, key=cost.__getitem__)
+        same[HOPS] += best == min(paths, key=lambda path: (len(path), delay[path]))
+        same[DELAY] += best == min(paths, key=delay.__getitem__)
+    assert same == {HOPS: 26, DELAY: 39}
+    chosen = throughput.Testbed(reading).chosen
+    ours = {
+        metric: sum(chosen[EXACT][pair] == chosen[metric][pair] for pair in networks.pairs(topology)) for metric in same
+    }
+    assert ours == same
 
 
 def test_noise_is_within_5_percent_and_the_same_both_ways() -> None:

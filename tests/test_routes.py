@@ -212,7 +212,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--seed", "2"], "--seed goes with --random-loss"),
         ("A,B,5ms,0.1", ["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
         ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
-        ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
+        ("A,B,5ms,0.1", ["--within", "-0.1"], "--within -0.1: must be at least 0"),
         (
             "A,B,5ms,0.1",
             ["--export", "frr", "--source-port", "5001=delay"],
@@ -393,3 +393,23 @@ def test_losses_may_be_given_in_per_cent(tmp_path, capsys):
         assert json.loads(capsys.readouterr().out)["routes"][0]["loss"] == pytest.approx(0.01, rel=1e-12)
     assert status(["predict", "--rtt", "50ms", "--loss", "one"]) == 2
     assert 'must be a share such as "0.01" or "1%"' in capsys.readouterr().err
+
+
+def test_what_is_given_for_links_that_have_their_own_is_said_to_change_nothing(tmp_path, capsys):
+    (tmp_path / "own.csv").write_text("source,target,capacity,delay,loss\nA,B,10Mbps,1ms,0.01\nB,C,10Mbps,1ms,\n")
+    file = str(tmp_path / "own.csv")
+    assert status(["routes", file, "--loss", "0.5", "--capacity", "1Gbps"]) == 0
+    printed = capsys.readouterr().err
+    assert "own.csv: warning: --capacity 1Gbps changes nothing: every link has its own capacity\n" in printed
+    assert "--loss" not in printed  # it counts between B and C
+    for option, value in (("--loss", "0.5"), ("--random-loss", "0.1..0.2")):
+        assert status(["routes", "tcpbp10", "--from", "1", "--to", "2", option, value]) == 0
+        assert f"tcpbp10: warning: {option} {value} changes nothing" in capsys.readouterr().err
+    for command in ("robust", "plan"):
+        assert status([command, file, "--hose", "1Mbps", "--capacity", "1Gbps"]) == 0
+        assert "--capacity 1Gbps changes nothing" in capsys.readouterr().err
+
+
+def test_one_loss_and_drawn_ones_do_not_go_together(capsys):
+    assert status(["routes", "nsfnet", "--loss", "0.1", "--random-loss", "0.1..0.2"]) == 2
+    assert "--loss does not go with --random-loss" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -151,24 +151,28 @@ class StatusLine(AbstractContextManager["StatusLine"]):
             self._status.stop()
 
 
-class Computing(StatusLine):
-    """Shows for how long something has been computed, while the computation keeps this thread busy."""
+class Ticking(StatusLine):
+    """A status that is shown again from time to time, because it has the time, or because the work keeps the caller busy."""
 
-    def __init__(self, what: str) -> None:
-        """``what`` is computed."""
+    def __init__(self, interval_s: float) -> None:
+        """``interval_s`` lies between two lines where there is no terminal."""
         super().__init__()
-        self._what = what
+        self._interval_s = interval_s
         self._over = threading.Event()
         self._ticking = threading.Thread(target=self._tick, daemon=True)
 
-    def __enter__(self) -> "Computing":
+    def status(self) -> str:
+        """The present status."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
         """Begin."""
         self._ticking.start()
         return self
 
     def _tick(self) -> None:
-        while not self._over.wait(QUIET_S if sys.stderr.isatty() else LINE_INTERVAL_S):
-            self.say(f"computing {self._what}: {self.elapsed_s():.0f} s")
+        while not self._over.wait(QUIET_S if sys.stderr.isatty() else self._interval_s):
+            self.say(self.status())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -177,3 +181,16 @@ class Computing(StatusLine):
         self._over.set()
         self._ticking.join()
         super().__exit__(kind, error, trace)
+
+
+class Computing(Ticking):
+    """Shows for how long something has been computed, while the computation keeps this thread busy."""
+
+    def __init__(self, what: str) -> None:
+        """``what`` is computed."""
+        super().__init__(LINE_INTERVAL_S)
+        self._what = what
+
+    def status(self) -> str:
+        """What is computed, and for how long."""
+        return f"computing {self._what}: {self.elapsed_s():.0f} s"

@@ -1,5 +1,7 @@
 """Small random networks and traffic models for the tests of robust routing."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from anabranch import robust
@@ -38,3 +40,11 @@ def random_model(network: Network, seed: int) -> robust.TrafficModel:
     if kind == 3:
         return robust.box(network, matrix, 0.5, 2.0)
     return robust.matrices(network, [matrix, matrix.T, random.integers(0, 4, (nodes, nodes)) * 1e6])
+
+
+def very_different_rates(seed: int) -> tuple[Network, robust.TrafficModel]:
+    """Links from 1 Mbit/s to 100 Gbit/s, and nodes that send from 1 Mbit/s to 1 Gbit/s."""
+    random = np.random.default_rng(seed)
+    network = random_network(seed, nodes=4 + seed % 3)
+    network = replace(network, capacity=10.0 ** random.integers(6, 12, network.links))
+    return network, robust.hose(network, 10.0 ** random.integers(6, 10, network.nodes))

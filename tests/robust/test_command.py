@@ -1,16 +1,20 @@
 """The command line of robust routing: documents, tables, exit status and messages."""
 
 import json
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from anabranch import robust
+from anabranch import progress, robust
 from anabranch.cli import status
-from anabranch.robust import failures, sweep
+from anabranch.robust import failures, lp, sweep
+from anabranch.robust.lp import Method, Optimum, Program
+from anabranch.robust.progress import Bounds
 from anabranch.robust.splits import Splits
 
 PAPER = ["robust", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
@@ -187,8 +191,16 @@ def test_a_sweep_checks_the_certificates_of_its_steps(
 
 
 @pytest.mark.parametrize("mode", [["--sweep"], ["--protect", "--fail", "links"]])
-def test_a_gap_that_stays_open_is_an_error(capsys: pytest.CaptureFixture[str], mode: list[str]) -> None:
-    """Rounding leaves a gap above zero."""
+def test_a_gap_that_stays_open_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, mode: list[str]
+) -> None:
+    """Without simplex, an interior point leaves a gap above zero."""
+
+    def without_simplex(program: Program, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
+        return solve(program, "interior-point", tolerance, limit_s)
+
+    solve = Program.solve
+    monkeypatch.setattr(Program, "solve", without_simplex)
     code, out, error = run(capsys, "--paths", "2", "--gap", "0", *mode)
     assert code == 1
     assert "worst-case load" in out
@@ -207,8 +219,6 @@ def test_one_way_networks_name_the_pair_without_a_path(capsys: pytest.CaptureFix
 def test_ctrl_c_prints_the_best_routing_so_far(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anabranch.robust import lp
-
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -219,6 +229,40 @@ def test_ctrl_c_prints_the_best_routing_so_far(
     assert document["interrupted"]
     assert 0 < document["lower_bound"] < document["worst_case_load"]
     assert "Interrupted" in error
+
+
+def test_ctrl_c_says_so_for_protection_and_for_the_steps_of_a_sweep(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lp, "_run", interrupt)
+    code, out, error = run(capsys, "--paths", "2", "--sweep")
+    assert code == 130
+    assert "0 %" in out
+    assert "Interrupted: 0 of 6 steps are complete." in error
+    code, _, error = run(capsys, "--paths", "2", "--protect", "--fail", "links")
+    assert code == 130
+    assert "Interrupted: the best splits until then, with a gap of 100.00%." in error
+
+
+def test_the_bounds_are_shown_again_while_a_program_takes_its_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.0)
+    shown = Bounds()
+    shown._interval_s = 0.001
+    lines: list[str] = []
+    with shown:
+        shown(0.5, 1.0, "a long program")
+        for _ in range(5000):
+            lines += capsys.readouterr().err.splitlines()
+            if len(lines) >= 2:
+                break
+            time.sleep(0.001)
+    assert lines[-1] == "worst-case load 0.500000 to 1.000000, gap 50.00%, 0 s; a long program"
 
 
 def test_ctrl_c_during_failures_costs_neither_the_routing_nor_the_failures_before(

@@ -89,7 +89,8 @@ def plan(
     if output.out is not None:
         require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
-    network = robust.Network.of(load_warned(topology, directed), capacity_bps)
+    given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
+    network = robust.Network.of(load_warned(topology, directed, given), capacity_bps)
     model = traffic.model(network)
     problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
     connection = Connection(rate_bps("--flow", transport.flow))

@@ -11,6 +11,16 @@ from anabranch.cli.options import Json, Share, seconds
 from anabranch.cli.output import json_text, say
 from anabranch.text_table import TextTable, print_table, quantity
 
+_OPTIONS = {
+    "rtt_s": "--rtt",
+    "loss": "--loss",
+    "mss_bytes": "--mss",
+    "packets_per_ack": "--packets-per-ack",
+    "timeout_s": "--timeout",
+    "max_window": "--max-window",
+}
+"""The options by the parameters of the formulas, which messages name."""
+
 PATH, TRANSPORT = Group("Path", sort_key=1), Group("Transport", sort_key=2)
 
 
@@ -47,7 +57,8 @@ def predict(
             max_window=transport.max_window,
         )
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        parameter, _, rest = str(error).partition(" ")
+        raise UsageError(f"{_OPTIONS.get(parameter, parameter)} {rest}") from None
     if json:
         print(json_text({"predictions": [one.record() for one in found]}))
         return DONE

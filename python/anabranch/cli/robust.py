@@ -143,7 +143,8 @@ def robust(
         if file is not None:
             require_writable(file)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
-    network = Network.of(load_warned(topology, directed), capacity_bps)
+    given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
+    network = Network.of(load_warned(topology, directed, given), capacity_bps)
     chosen = _problem(network, traffic.model(network, box), candidates)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)
@@ -213,7 +214,7 @@ def _require_closed(method: str, gap: float, wanted: float) -> None:
 def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
     from anabranch.robust import RobustError, verify
     from anabranch.robust.progress import Bounds
-    from anabranch.robust.sweep import picture, records, sweep
+    from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
 
     paths, by, draws = candidates.paths, candidates.by, candidates.draws
     if draws and not paths.isdecimal():
@@ -244,6 +245,7 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
                 f"{row['single_percent']:10.0f} %  {load_text(row['worst_case_load']):>15}  {load_text(row['lower_bound']):>11}{span}"
             )
     if steps[-1].routing.interrupted:
+        say(f"Interrupted: {len(steps) - 1} of {len(PERCENTAGES)} steps are complete.")
         return INTERRUPTED
     _require_closed(solving.method, max(row["gap"] for row in rows), solving.gap)
     return DONE
@@ -294,6 +296,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
         _print_failures(found.after)
     output.show(lambda: protected_document(found))
     if found.interrupted:
+        say(f"Interrupted: the best splits until then, with a gap of {found.gap:.2%}.")
         return INTERRUPTED
     _require_closed("--protect", found.gap, gap)
     return DONE

@@ -39,6 +39,14 @@ class Completion:
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1
     loss_floor: Annotated[Share, Parameter(help="Count no link's loss as less than this.")] = 0.0
 
+    def given(self) -> dict[str, str | None]:
+        """The options for links without an attribute, by attribute."""
+        loss = None if self.loss is None else f"--loss {self.loss}"
+        return {
+            "capacity_bps": None if self.capacity is None else f"--capacity {self.capacity}",
+            "loss": loss if self.random_loss is None else f"--random-loss {self.random_loss}",
+        }
+
 
 @Parameter(name="*", group=PATHS)
 @dataclass(frozen=True)
@@ -146,7 +154,10 @@ def routes(
         require_svg("--picture", output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
-    found = answer(selection, comparing, network(load_warned(topology, completion.directed), completion))
+    if completion.loss is not None and completion.random_loss is not None:
+        raise UsageError("--loss does not go with --random-loss: both are for links without their own")
+    loaded = load_warned(topology, completion.directed, completion.given())
+    found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:
         from anabranch.output_files import write_text
 

@@ -145,6 +145,8 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
             raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
         return search.pareto(*ends, progress)
     if selection.within is not None:
+        if not selection.within >= 0:
+            raise ValueError(f"--within {selection.within:g}: must be at least 0, such as 0.05")
         found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
         for route in found.routes:
             if len(route.paths) > _MOST_PATHS:

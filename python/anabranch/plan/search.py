@@ -21,6 +21,8 @@ Report = Callable[[str, float], None]
 SEED = 1
 MOVES_PER_PAIR = 1600
 """Moves of each local search, for each pair."""
+_LEAST_PAIRS = 128
+"""A network of fewer pairs gets the moves of this many: the fewer pairs there are, the more often a search gets stuck."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
@@ -62,7 +64,7 @@ class Searcher:
         self.problem = problem
         self.pool = pool
         self.report = report
-        self.moves = moves_per_pair * problem.network.pairs
+        self.moves = moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS)
         self.least: RobustRouting = solve(problem)
         self.interrupted = False
         self.best: Found | None = None

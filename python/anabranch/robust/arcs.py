@@ -53,7 +53,7 @@ def all_paths(best: Best, gap: float) -> None:
 
     A first-order method comes close very fast. Its points violate rows a little. Splits and bounds made of these points do not, and
     have a gap of their own. So its tolerance is lowered until that gap is small enough. An interior point is the last resort,
-    and the first for small programs.
+    and the first for small programs. Of these, simplex closes a gap that an interior point leaves.
     """
     problem = best.problem
     program = _Program(problem, mirrored_links(problem))
@@ -64,6 +64,8 @@ def all_paths(best: Best, gap: float) -> None:
     if program.program.columns > _SMALL:
         attempts += [("first-order", tolerance) for tolerance in (*_COARSE, *finer) if tolerance > _FINEST]
     attempts += [("interior-point", max(_FINEST, gap / 4)), ("interior-point", _FINEST)]
+    if program.program.columns <= _SMALL:
+        attempts += [("simplex", _FINEST)]
     for method, tolerance in attempts:
         if best.gap <= gap:
             return

@@ -16,7 +16,7 @@ from anabranch.robust import lower_bounds
 from anabranch.robust.arcs import all_paths
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.lp import Program
+from anabranch.robust.lp import Method, Program
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
@@ -47,21 +47,24 @@ def auto(best: Best, gap: float) -> None:
 def _rounds(best: Best, gap: float, links: Integers) -> None:
     problem = best.problem
     candidates = problem.candidates
+    method: Method = "interior-point"
     best.say("starting")
     while best.gap > gap:
         program = Program()
         routing = Routing.new(program, candidates, problem.scale, problem.load_scale)
         blocks = Blocks(routing, problem.model, links)
-        optimum = program.solve("interior-point", limit_s=best.left_s)
+        optimum = program.solve(method, limit_s=best.left_s)
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
         weighted = blocks.weighted(optimum)
         best.bound(weighted)
-        best.say(f"{len(links)} of {problem.network.links} links, {candidates.paths} paths")
+        best.say(f"{len(links)} of {problem.network.links} links, {candidates.paths} paths, {method}")
         overloaded = np.flatnonzero(loads.load > routing.least_load(optimum) * (1 + _OVERLOADED))
         more_links = np.union1d(links, overloaded)
         more_paths = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
         if len(more_links) == len(links) and more_paths.paths == candidates.paths:
-            return
+            if method == "simplex":
+                return
+            method = "simplex"  # its dual values are exact; those of an interior point may leave a gap
         links, candidates = more_links, more_paths
 
 

@@ -87,6 +87,7 @@ class Program:
             KeyboardInterrupt: the solver was stopped.
         """
         highs = self._loaded(method)
+        highs.setOptionValue("solver", _SOLVERS[method])
         highs.setOptionValue("ipm_optimality_tolerance", tolerance)
         highs.setOptionValue("pdlp_optimality_tolerance", tolerance)
         if method == "first-order":
@@ -120,7 +121,7 @@ class Program:
                 lower, upper = (np.concatenate(part) for part in zip(*self._rows[rows:], strict=True))
                 self._highs.addRows(len(lower), lower, upper, len(index), start[:-1], index, value)
         else:
-            self._highs = _fresh(method)
+            self._highs = _fresh()
             start, index, value = _row_wise(self._entries, self.rows, 0)
             cost, lower, upper = (np.concatenate(part) for part in zip(*self._columns, strict=True))
             row_lower, row_upper = (np.concatenate(part) for part in zip(*self._rows, strict=True))
@@ -138,12 +139,11 @@ class Program:
         return sum(len(lower) for lower, _ in self._rows[:blocks])
 
 
-def _fresh(method: Method) -> highspy.Highs:
+def _fresh() -> highspy.Highs:
     highs: highspy.Highs = _library().Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("run_crossover", "off")
-    highs.setOptionValue("solver", _SOLVERS[method])
     return highs
 
 

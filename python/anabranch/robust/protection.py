@@ -20,7 +20,7 @@ from anabranch.robust.blocks import Blocks, Routing, Weighted
 from anabranch.robust.errors import RobustError
 from anabranch.robust.failures import AfterFailure, Failure, surviving
 from anabranch.robust.lower_bounds import unscaled_prices
-from anabranch.robust.lp import Program
+from anabranch.robust.lp import Method, Program
 from anabranch.robust.problem import Problem, Report, relative_gap
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.splits import SMALLEST_SHARE, Splits, crossings
@@ -69,9 +69,11 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     highest = max(float(load.max()) for load in loads)
     links = [np.flatnonzero(load >= _FIRST_SHARE * highest) for load in loads]
     best = (highest, shares, loads)
+    method: Method = "interior-point"
+    report(lower, highest, "starting")
     try:
         while relative_gap(lower, best[0]) > gap:
-            shares, objective, bound = states.solve(links)
+            shares, objective, bound = states.solve(links, method)
             loads = states.loads(shares)
             lower = max(lower, bound)
             highest = max(float(load.max()) for load in loads)
@@ -83,7 +85,9 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
                 for known, load in zip(links, loads, strict=True)
             ]
             if sum(map(len, more)) == sum(map(len, links)):
-                break
+                if method == "simplex":
+                    break
+                method = "simplex"  # its dual values are exact; those of an interior point may leave a gap
             links = more
     except KeyboardInterrupt:
         interrupted = True
@@ -123,7 +127,7 @@ class _States:
         network, model = self.problem.network, self.problem.model
         return [worst_loads(network, model, crossings(self.problem.candidates, one)).load for one in shares]
 
-    def solve(self, links: Sequence[Integers]) -> tuple[list[Floats], float, float]:
+    def solve(self, links: Sequence[Integers], method: Method) -> tuple[list[Floats], float, float]:
         """The shares in each state with blocks for these links, the program's load, and a lower bound."""
         problem, candidates = self.problem, self.problem.candidates
         program = Program()
@@ -145,7 +149,7 @@ class _States:
             order = np.argsort(np.concatenate((candidates.pair[there], candidates.pair[paths])), kind="stable")
             state = Routing(program, both, routing.scale, routing.load, column[order], routing.load_scale)
             blocks.append(Blocks(state, problem.model, chosen))
-        optimum = program.solve("interior-point")
+        optimum = program.solve(method)
         shares = [
             self._restored(optimum.columns, routing.column, left, *extra)
             for left, extra in zip(self.left, further, strict=True)

@@ -2,13 +2,19 @@
 
 import gc
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from anabranch.topologies.loading import load
 from anabranch.topologies.model import Topology
 
 
-def load_warned(name: str, directed: bool | None) -> Topology:
-    """Load a topology by :func:`anabranch.topologies.load`, and print its warnings."""
+def load_warned(name: str, directed: bool | None, given: Mapping[str, str | None] = MappingProxyType({})) -> Topology:
+    """Load a topology by :func:`anabranch.topologies.load`, and print its warnings.
+
+    ``given`` has the options for links without an attribute, by attribute. An option for which there is no such link gets a
+    warning, as it changes nothing.
+    """
     gc.disable()
     try:
         topology = load(name, directed)
@@ -17,4 +23,8 @@ def load_warned(name: str, directed: bool | None) -> Topology:
         gc.enable()
     for warning in topology.warnings:
         print(f"{name}: warning: {warning}", file=sys.stderr)
+    for attribute, option in given.items():
+        if option is not None and all(getattr(link, attribute) is not None for link in topology.links):
+            quantity = attribute.partition("_")[0]  # as in files, without the unit
+            print(f"{name}: warning: {option} changes nothing: every link has its own {quantity}", file=sys.stderr)
     return topology

@@ -21,7 +21,7 @@ from anabranch.papers.tcpbp import (
     throughput,
     together,
 )
-from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
+from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP, Pair
 from anabranch.papers.tcpbp.throughput import FLOWS, OTHER_READING, Gain, Rates, Testbed
 from anabranch.results import Result
 from anabranch.routes.compare import Comparison, compare
@@ -84,6 +84,24 @@ class Evidence:
         bed = self.other_bed
         return {
             label: throughput.gain(self.other_rates, bed.chosen, TCPBP, metric, FLOWS[0], bed.pairs)
+            for label, metric in OTHERS.items()
+        }
+
+    @cached_property
+    def optimum_gains(self) -> dict[tuple[str, int], Gain]:
+        """Table 3 for the routes of least d sqrt(p), by the other metric and the number of flows."""
+        return {
+            (label, flows): throughput.gain(self.rates, self.bed.chosen, EXACT, metric, flows, self.bed.pairs)
+            for label, metric in OTHERS.items()
+            for flows in FLOWS
+        }
+
+    @cached_property
+    def other_optimum_gains(self) -> dict[str, Gain]:
+        """The same for ten flows with the other delay between 2 and 3."""
+        bed = self.other_bed
+        return {
+            label: throughput.gain(self.other_rates, bed.chosen, EXACT, metric, FLOWS[0], bed.pairs)
             for label, metric in OTHERS.items()
         }
 
@@ -167,6 +185,12 @@ class Evidence:
     def comparison(self) -> Comparison:
         """Metrics side by side on the testbed, with the pairs for which the heuristic misses the optimum."""
         return compare(self.bed.topology, ["hop-count", DELAY], once=True)
+
+    @cached_property
+    def one_way_only(self) -> list[Pair]:
+        """The pairs whose route by TCPBP is not the route back reversed, although all links are alike in both directions."""
+        chosen = self.bed.chosen[TCPBP]
+        return [pair for pair in self.bed.pairs if chosen[pair] != chosen[pair[::-1]][::-1]]
 
     def law_value(self, route: str) -> float:
         """1 / (RTT sqrt(p)) of a path from the matrices."""

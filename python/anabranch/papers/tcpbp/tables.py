@@ -104,6 +104,8 @@ def _readings(evidence: Evidence) -> Table:
     rows = [
         ["as taken: 0.0040 s, losses both ways, ties by delay", *_two(base)],
         ["0.0044 s between 2 and 3", *_two(other)],
+        ["routes of least d sqrt(p)", *_two([evidence.optimum_gains[label, flows] for label in OTHERS])],
+        ["the same, 0.0044 s between 2 and 3", *_two([evidence.other_optimum_gains[label] for label in OTHERS])],
         ["links lose data and no ACKs", *_two(lossless)],
         ["hop-count's ties by the lower number", *_two([evidence.lower_number]), "", ""],
         ["hop-count over all tied paths alike", "", with_interval(*evidence.averaged_ties), "", ""],
