@@ -104,7 +104,8 @@ impl Sender {
             // Sooner than any ACK can come, this one echoes an earlier retransmission.
             self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
         };
-        if let Some(sample) = sample.or_else(by_timestamp) {
+        let timestamp_rtt = if sample.is_none() { by_timestamp() } else { None };
+        if let Some(sample) = sample.or(timestamp_rtt) {
             self.rtt.sample(sample);
             self.rtt.follow_rounds(self.board.una(), self.board.next());
             if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
@@ -140,7 +141,7 @@ impl Sender {
             prior_in_flight,
             in_flight: self.board.in_flight(),
             outstanding: self.board.outstanding(),
-            rtt: newest_rtt,
+            rtt: newest_rtt.or(timestamp_rtt),
             rate: None,
             round_start,
             in_recovery: self.is_recovering(),
