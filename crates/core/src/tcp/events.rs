@@ -29,7 +29,8 @@ pub struct AckEvent {
     pub in_flight: u32,
     /// Segments after it that are not cumulatively acknowledged.
     pub outstanding: u32,
-    /// The RTT of the newest segment that it delivered, if that was sent only once.
+    /// The RTT of the newest segment that it delivered, if that was sent only once. A sender that follows Linux also takes it from echoed
+    /// timestamps.
     pub rtt: Option<Duration>,
     /// Sample of the delivery rate, if the congestion control wants samples.
     pub rate: Option<RateSample>,

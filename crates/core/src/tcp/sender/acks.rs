@@ -138,7 +138,7 @@ impl Sender {
     }
 
     /// Takes an RTT sample of an ACK, which came while the first outstanding segment was last sent at `first_sent`. Returns the RTT of the
-    /// newest delivered segment that was sent only once.
+    /// newest delivered segment that was sent only once. Linux also has the RTT of a retransmission, by its timestamp.
     #[inline]
     fn sample_rtt(
         &mut self,
@@ -156,14 +156,16 @@ impl Sender {
             // Sooner than any ACK can come, this one echoes an earlier retransmission.
             self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
         };
-        if let Some(sample) = delivered.oldest_rtt().filter(|_| is_clean).or_else(by_timestamp) {
+        let by_segment = delivered.oldest_rtt().filter(|_| is_clean);
+        let by_timestamp = if by_segment.is_none() { by_timestamp() } else { None };
+        if let Some(sample) = by_segment.or(by_timestamp) {
             self.rtt.sample(sample);
             self.rtt.follow_rounds(self.board.una(), self.board.next());
             if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
                 self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
             }
         }
-        delivered.newest_rtt().filter(|_| is_clean)
+        delivered.newest_rtt().filter(|_| is_clean).or(by_timestamp)
     }
 
     /// Processes the reports of an ACK about spurious retransmissions.

@@ -1,6 +1,7 @@
 //! Pacing: its rate, and the segments that Linux sends at one instant.
 
 use super::Sender;
+use crate::spec::Follows;
 use crate::units::{Duration, Rate, Time};
 
 /// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (as Linux does).
@@ -76,7 +77,11 @@ impl Sender {
         let smoothed = self.rtt.smoothed()?;
         let cwnd = self.congestion.cwnd();
         let factor = if cwnd < self.congestion.ssthresh() / 2.0 { PACING_FACTORS.0 } else { PACING_FACTORS.1 };
-        Some(Rate::from_bps(factor * cwnd * f64::from(self.options.wire_bytes) * 8.0 / smoothed.as_secs()))
+        let paced = match self.options.follows {
+            Follows::Linux => cwnd.max(self.board.outstanding().into()), // (`tcp_update_pacing_rate`)
+            Follows::Rfc | Follows::Ns2 => cwnd,
+        };
+        Some(Rate::from_bps(factor * paced * f64::from(self.options.wire_bytes) * 8.0 / smoothed.as_secs()))
     }
 }
 

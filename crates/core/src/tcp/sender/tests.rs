@@ -6,7 +6,7 @@ use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
 use crate::tcp::receiver::{Ack, SackBlocks};
-use crate::units::Duration;
+use crate::units::{Duration, Rate};
 use serde_json::json;
 
 mod closing;
@@ -565,6 +565,21 @@ fn a_quantum_of_linux_is_sent_at_once_and_a_late_one_halves_the_wait() {
     assert_eq!(pair.deliver([2]), []);
     let wait = pair.sender.deadline().unwrap() - pair.now;
     assert!(wait > Duration::from_micros(4700) && wait < Duration::from_micros(4800), "{wait}");
+}
+
+/// In recovery the window is less than half of the 20 segments outstanding. Linux paces what is outstanding, if that is more
+/// (`tcp_update_pacing_rate`): 1.2 times 20 packets of 1040 bytes in 100 ms.
+#[test]
+fn linux_paces_by_what_is_outstanding_while_that_exceeds_the_window() {
+    let mut pair =
+        Pair::new(json!({"pacing": true, "follows": "linux", "initial_window": 20, "limited_transmit": false}));
+    pair.now = ms(100);
+    for segment in [1, 2, 3] {
+        let ack = pair.arrive(segment, false, false);
+        pair.sender.on_ack(pair.now, &ack);
+    }
+    assert_eq!((pair.sender.episode(), pair.cwnd(), pair.sender.board.outstanding()), (Episode::Recovery, 9.0, 20));
+    assert_eq!(pair.sender.pacing_rate(), Some(Rate(12 * 2 * 1040 * 8 * 10)));
 }
 
 /// SRTT 100 ms, cwnd 402 in slow start: 8040 segments of 1000 bytes a second, 7.9 in 1/1024 s. With headers they would be 8.2.

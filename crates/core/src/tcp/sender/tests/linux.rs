@@ -1,6 +1,8 @@
 //! Differences of Linux where packets are reordered, compared with worked numbers.
 
 use super::*;
+use crate::tcp::events::AckEvent;
+use std::sync::Mutex;
 
 /// Ten segments at 0 ms over a path of 40 ms.
 fn linux() -> Pair {
@@ -169,4 +171,37 @@ fn what_was_lost_within_a_recovery_begins_the_next_one_at_its_end() {
     pair.at(81).deliver_as([0], true);
     assert_eq!((pair.sender.counters().recoveries, pair.sender.episode()), (2, Episode::Recovery));
     assert!(pair.sender.congestion().ssthresh() < before);
+}
+
+/// A window of ten segments that records the RTTs of ACKs.
+struct Recorder(Arc<Mutex<Vec<Option<Duration>>>>);
+
+impl CongestionControl for Recorder {
+    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        self.0.lock().unwrap().push(ack.rtt);
+    }
+
+    fn on_congestion(&mut self, _event: &CongestionEvent, _rtt: &RttEstimate) {}
+
+    fn cwnd(&self) -> f64 {
+        10.0
+    }
+}
+
+/// Segment 0 is sent again at 40.1 ms, and its ACK comes 40.8 ms later. By timestamps in whole milliseconds that took 80 - 40 = 40 ms.
+/// Linux's controls see it (`tcp_ack_update_rtt`: `rs->rtt_us`). By RFC 6298 and Karn's rule there is none.
+#[test]
+fn the_control_sees_the_rtt_of_a_retransmission_by_timestamp() {
+    for (follows, seen) in [("linux", Some(Duration::from_millis(40))), ("rfc", None)] {
+        let mut pair = Pair::idle(json!({"follows": follows, "hz": 1000}));
+        let rtts = Arc::default();
+        pair.sender.congestion = CachedControl::new(Box::new(Recorder(Arc::clone(&rtts))));
+        pair.sender.write(Time::ZERO, 100);
+        pair.send();
+        pair.now = Time::ZERO + Duration::from_micros(40_100);
+        assert!(pair.deliver(1..4).contains(&(0, true)));
+        pair.now += Duration::from_micros(40_800);
+        pair.deliver_as([0], true);
+        assert_eq!(*rtts.lock().unwrap().last().unwrap(), seen, "{follows}");
+    }
 }
