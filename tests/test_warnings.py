@@ -335,6 +335,11 @@ def test_rack_without_sack_is_a_warning_unless_linux_replaces_it() -> None:
         ('preset = "newreno", ack = { name = "delayed", timer = "100ms" }', False),
         ('preset = "newreno", ack = "quick-ack"', False),
         ('preset = "linux-cubic", ack = "delayed"', False),
+        ('preset = "mprc"', False),
+        ('preset = "mprc", ack = "delayed"', True),
+        ('preset = "mprc", ack = "modified-delayed"', True),
+        ('preset = "mprc", ack = "stretch"', True),
+        ('preset = "mprc", ack = "quick-ack"', False),
     ],
 )
 def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_early: bool) -> None:

@@ -70,6 +70,7 @@ report keep the warnings. They warn of the following:
 - Flows of a `trace`, or behind others by `stagger`, start after the end of the run.
 - A key of a stack has no effect beside the others, such as `pacing` with BBR, which always paces.
 - Delayed ACKs wait for as long as `min_rto` or longer, so that lone segments of flows that end or pause time out.
+- ACKs are delayed beside `fast-rto`, which may take such lone segments for lost.
 - RACK-TLP runs without SACK, which RFC 8985 requires. Stacks that follow Linux then count duplicate ACKs.
 - DCTCP runs without ECN, or a queue on its path may fill and does not mark. A queue may fill if earlier links, or a host without a
   slower link, bring more than its link carries.
