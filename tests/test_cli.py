@@ -231,7 +231,11 @@ def test_what_is_refused_is_status_1_with_a_message(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["robust", "tcpbp10", "--hose", "-1Mbps"], "-1Mbps: is neither a file nor a rate"),
+        (
+            ["robust", "tcpbp10", "--hose", "-1Mbps"],
+            "--hose -1Mbps: is neither a file nor a rate: it must be a rate that is not negative",
+        ),
+        (["plan", "tcpbp10", "--pipe", "-1Mbps", "--capacity", "1Gbps"], "--pipe -1Mbps: is neither a file nor a rate"),
         (["plan", "nsfnet", "--hose", "1Mbps", "--capacity", "-10Gbps"], "--capacity -10Gbps: must be a rate"),
         (["predict", "--rtt", "-50ms", "--loss", "0.001"], "--rtt -50ms: must be a duration that is not negative"),
     ],

@@ -77,7 +77,9 @@ def test_traffic_from_files_equals_traffic_from_flags(capsys: pytest.CaptureFixt
 
 def test_a_wrong_total_of_gravity_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["robust", "nsfnet", "--capacity", "1Gbps", "--pipe", "gravity=10"]) == 1
-    assert capsys.readouterr().err.startswith("gravity = '10': must be a rate with its unit, such as \"10Mbps\"")
+    assert capsys.readouterr().err.startswith(
+        "--pipe gravity=10: gravity = '10': must be a rate with its unit, such as \"10Mbps\""
+    )
 
 
 def test_own_demands_and_gravity(capsys: pytest.CaptureFixture[str]) -> None:
