@@ -350,3 +350,12 @@ def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_
     text = text.replace("bulk = true", 'size = "1kB"')
     assert (Scenario.from_toml(text).run().flows["spurious_retransmits"].sum() > 0) == is_early
     assert ("stacks.mine.ack" in warnings(text)) == is_early
+
+
+def test_demands_that_are_left_out_are_a_warning() -> None:
+    matrix = 'matrix = { A = { B = "1Mbps", C = "40bps" }, B = { C = "60bps" } }'
+    text = LINE.replace('from = "A"\nto = "C"\nbulk = true', f"{matrix}\nscale = 0.01")
+    assert warnings(text) == {"traffic[0].scale": "leaves out 1 of 3 demands, such as A -> C: they are below 1 bit/s"}
+    flows = Scenario.from_toml(text).run().flows
+    assert set(zip(flows["src"], flows["dst"], strict=True)) == {("A", "B"), ("B", "C")}
+    assert warnings(text.replace("0.01", "0.1")) == {}

@@ -9,7 +9,7 @@ from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import unreached_thresholds, unused_defaults
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
-from anabranch.scenario.warnings.of_traffic import late_flows
+from anabranch.scenario.warnings.of_traffic import late_flows, small_demands
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
@@ -67,6 +67,7 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     _no_samples,
     _forwarding_nodes,
     late_flows,
+    small_demands,
     stacks,
     routes,
 )
