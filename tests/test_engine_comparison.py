@@ -191,6 +191,26 @@ def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFi
     assert "kernel / packet" in said.out
 
 
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ('preset = "newreno"', "capacity = 10Mbps: stack 'b', follows: the kernel engine runs Linux's TCP"),
+        ('preset = "linux-reno", ack = "immediate"', "stacks 'a' and 'b' are both at host 'a'"),
+    ],
+)
+def test_what_linux_cannot_do_is_refused_before_another_engine_runs(
+    second: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+    stacks = f'[stacks]\na = {{ preset = "linux-reno" }}\nb = {{ {second} }}\n[run]'
+    text = SCENARIO.replace("bulk = true", 'bulk = true\nstack = "a"').replace("[run]", stacks)
+    path.write_text(text.replace("short = {", 'stack = "b"\nshort = {'))
+    assert status(["compare", str(path), "--out", str(tmp_path / "out")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("within", ["-1", "nan"])
 def test_a_deviation_that_no_ratio_can_have_is_refused(
     within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -94,6 +94,9 @@ def compare(
     libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
+    if "kernel" in engines and (refused := _refused_by_kernel(loaded)):
+        say("\n".join(refused))
+        return FAILED
     directory = output.out or Path("runs") / f"{shown(scenario.stem)}-engines"
     seeds = _seeds_of_jitter(loaded.seeds) if jitters else loaded.seeds
     results = []
@@ -105,6 +108,14 @@ def compare(
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
     return _compare(engines, results, output, directory, compared.within)
+
+
+def _refused_by_kernel(scenario: "Scenario") -> list[str]:
+    """The refusals of the kernel engine, which would else come after the runs of another engine."""
+    from anabranch.engines.kernel.simulation import require_possible
+    from anabranch.engines.refusal import refusals
+
+    return refusals(scenario, require_possible).describe()
 
 
 def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":
