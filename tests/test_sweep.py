@@ -16,8 +16,9 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import progress, statistics, units
+from anabranch import output_files, progress, statistics, units
 from anabranch.cli import status
+from anabranch.output_files import FileError, unwritable
 from anabranch.progress import Shown
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
@@ -472,6 +473,37 @@ def test_a_full_disk_between_the_tables_loses_no_finished_run(
     assert_frame_equal(result.links, whole.links)
 
 
+def test_the_message_of_a_full_disk_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = output_files.write_bytes
+
+    def full(path: Path, data: bytes) -> None:
+        if path.suffix == ".parquet":
+            raise unwritable(path, OSError(28, "No space left on device"))
+        write(path, data)
+
+    found = sweep(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(output_files, "write_bytes", full)
+        with pytest.raises(FileError, match=r"No space .*; runs written before are kept, and the same command goes on"):
+            found.execute(tmp_path / "out", jobs=1)
+
+
+def test_an_interrupt_before_the_first_result_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    path, out = plan(tmp_path), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(execution._Work, "_compile", interrupted)
+        assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 130
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1:] == ["No run has a result yet."]
+    assert "Interrupted: no run has finished, and the same command goes on from there." in printed.err
+
+
 def test_the_tables_open_in_pandas_and_by_a_glob(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     result = found.execute(tmp_path / "out", jobs=1)
@@ -571,6 +603,8 @@ def test_a_dry_run_counts_and_keeps_nothing(tmp_path: Path, capsys: pytest.Captu
     done = json.loads(capsys.readouterr().out)
     assert (done["runs"], done["finished"], done["pilots"]) == (12, 12, 0)
     assert sorted(out.rglob("*")) == before
+    assert status(["sweep", str(path), "--out", str(out), "--dry-run"]) == 0
+    assert capsys.readouterr().out == "runs    12, all of them finished: nothing is left to run\n"
     assert status(["sweep", str(path), "--out", str(tmp_path / "none"), "--dry-run", "-j", "2"]) == 0
     text = capsys.readouterr().out
     for line in (

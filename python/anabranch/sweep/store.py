@@ -131,7 +131,10 @@ class Store(AbstractContextManager["Store"]):
             rows = [*self._added[name], *self._found(name)]
             self._added[name] = []
             if rows:
-                self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
+                try:
+                    self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
+                except FileError as error:
+                    raise FileError(f"{error}; runs written before are kept, and the same command goes on") from None
         self.finished |= {number for _, number in pairs}
         self._numbers, self._recalled = {}, {}
         self._is_torn = False
