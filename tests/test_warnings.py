@@ -78,6 +78,15 @@ def test_all_nodes_of_a_network_with_switches_are_a_warning() -> None:
     assert warnings(BETWEEN_ALL.format(kind="grid", to='"all"')) == {}
 
 
+@pytest.mark.parametrize(
+    "traffic", ['matrix = { s1 = { d1 = "1Mbps" } }', 'trace = "src,dst,start,size\\ns1,d1,0,1000\\n"']
+)
+def test_a_file_of_flows_between_hosts_names_no_switch(traffic: str) -> None:
+    text = f'topology = {{ generate = "dumbbell" }}\ntraffic = [{{ {traffic}, stack = "cubic" }}]'
+    assert warnings(text) == {}
+    assert set(Scenario.from_toml(text).run(seeds=[1]).flows["src"]) == {"s1"}
+
+
 def test_flows_of_a_trace_after_the_end_are_a_warning() -> None:
     traffic = """[[traffic]]
 start = "1s"

@@ -51,6 +51,8 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
     hosts = set(names.hosts)
     others = [node for node in names.nodes if node not in hosts]
     for index, entry in enumerate(case.variant.traffic):
+        if entry.trace is not None or entry.matrix is not None:  # these name the nodes themselves
+            continue
         for key, end in (("from", entry.from_), ("to", entry.to)):
             if end == groups.ALL:
                 message = f'includes {len(others)} nodes that only forward, such as {others[0]}; "hosts" are the other {len(hosts)}'
