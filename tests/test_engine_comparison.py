@@ -221,6 +221,13 @@ def test_a_deviation_that_no_ratio_can_have_is_refused(
     assert f"--within {within}: must be at least 0" in capsys.readouterr().err
 
 
+def test_a_jitter_without_effect_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    assert status(["compare", str(path), "--engines", "packet,kernel", "--jitter", "5"]) == 2
+    assert "--jitter 5: only the packet engine beside predict varies" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("engines", ["packet", "packet,packet", "packet,ns3", ""])
 def test_engines_that_cannot_be_compared_are_refused(
     engines: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
