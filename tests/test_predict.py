@@ -243,8 +243,9 @@ def test_the_command_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--rtt", "50", "--loss", "0.1"], '--rtt 50: must be a duration with its unit, such as "10ms"'),
-        (["--rtt", "50ms", "--loss", "1"], "loss is 1: it must be at least 0 and less than 1"),
-        (["--rtt", "0ms", "--loss", "0"], "rtt_s is 0: it must be finite and greater than 0"),
+        (["--rtt", "50ms", "--loss", "1"], "--loss is 1: it must be at least 0 and less than 1"),
+        (["--rtt", "50ms", "--loss", "0", "--mss", "0"], "--mss is 0: it must be finite and greater than 0"),
+        (["--rtt", "0ms", "--loss", "0"], "--rtt is 0: it must be finite and greater than 0"),
         (["--rtt", "50ms", "--loss", "0", "--timeout", "1"], "--timeout 1: must be a duration"),
         (["--rtt", "50ms"], "loss"),
     ],

@@ -239,6 +239,23 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--loss", "0.1", "--random-loss", "1e-5..1e-2"],
+            "--loss and --random-loss are both for links without their own",
+        ),
+        (["--out", "rules", "--picture", "map.svg"], "--out and --source-port go with --export"),
+    ],
+)
+def test_an_option_without_effect_is_refused_before_the_search(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert status(["routes", "nsfnet", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
 def test_hop_by_hop_changes_no_table_and_is_refused_there(capsys):
     assert status(["routes", "tcpbp10", "--hop-by-hop"]) == 2
     assert "--hop-by-hop goes with --export or --json" in capsys.readouterr().err

@@ -12,6 +12,15 @@ from anabranch.cli.output import json_text, say
 from anabranch.text_table import TextTable, print_table, quantity
 
 PATH, TRANSPORT = Group("Path", sort_key=1), Group("Transport", sort_key=2)
+_OPTIONS = {
+    "rtt_s": "--rtt",
+    "loss": "--loss",
+    "mss_bytes": "--mss",
+    "packets_per_ack": "--packets-per-ack",
+    "timeout_s": "--timeout",
+    "max_window": "--max-window",
+}
+"""The options by the names of the formulas' arguments."""
 
 
 @Parameter(name="*", group=TRANSPORT)
@@ -47,7 +56,8 @@ def predict(
             max_window=transport.max_window,
         )
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        name, _, problem = str(error).partition(" ")
+        raise UsageError(f"{_OPTIONS.get(name, name)} {problem}") from None
     if json:
         print(json_text({"predictions": [one.record() for one in found]}))
         return DONE

@@ -146,6 +146,10 @@ def routes(
         require_svg("--picture", output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
+    if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
+        raise UsageError("--out and --source-port go with --export")
+    if completion.loss is not None and completion.random_loss is not None:
+        raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
     found = answer(selection, comparing, network(load_warned(topology, completion.directed), completion))
     if output.picture is not None:
         from anabranch.output_files import write_text
@@ -159,8 +163,6 @@ def routes(
         for warning in warnings(directory):
             say(f"{directory}: warning: {warning}")
         say(f"Wrote {count(len(written), 'file')} into {directory}")
-    elif exporting.out is not None or exporting.source_port is not None:
-        raise UsageError("--out and --source-port go with --export")
     if output.json:
         print(json_text(found.document()))
         return DONE
