@@ -368,3 +368,24 @@ def test_demands_that_are_left_out_are_a_warning() -> None:
     flows = Scenario.from_toml(text).run().flows
     assert set(zip(flows["src"], flows["dst"], strict=True)) == {("A", "B"), ("B", "C")}
     assert warnings(text.replace("0.01", "0.1")) == {}
+
+
+LOSS = "\n[[impairments]]\nlink = {link}\nloss = {loss}\n"
+FAILURE = '\n[[events]]\nat = "{at}"\nfail = ["A", "B"]\n'
+REPAIR = '\n[[events]]\nat = "{at}"\nrepair = ["B", "A"]\n'
+
+
+@pytest.mark.parametrize(
+    ("unused", "others", "field"),
+    [
+        (LOSS.format(link='["A", "B"]', loss=0.5), LOSS.format(link='"all"', loss=0.01), "impairments[0]"),
+        (REPAIR.format(at="0.1s"), FAILURE.format(at="1s"), "events[0].repair"),
+        (FAILURE.format(at="1.1s"), FAILURE.format(at="1s") + REPAIR.format(at="1.2s"), "events[0].fail"),
+    ],
+)
+def test_an_event_or_impairment_without_effect_is_a_warning(unused: str, others: str, field: str) -> None:
+    found = warnings(LINE + unused + others)
+    assert found[field].startswith("has no effect: ")
+    with_it, without = (Scenario.from_toml(text).run().flows for text in (LINE + unused + others, LINE + others))
+    assert with_it.equals(without)
+    assert not any(message.startswith("has no effect") for message in warnings(LINE + others).values())

@@ -65,6 +65,8 @@ report keep the warnings. They warn of the following:
 - `min_rto` has no effect, because `rto_granularity` is larger.
 - `capacity` or `delay` of `[topology]` has no effect, because every link has its own.
 - `sample` is longer than the run.
+- An event fails a link that is down, or repairs one that is up.
+- Later impairments name all links of an earlier one. The latest that names a link holds.
 - `mark` or `minimum` of a queue is not below its limit in packets, so it never acts.
 - `from = "all"` or `to = "all"` includes nodes that only forward, in generated networks whose nodes are hosts or switches.
 - Flows of a `trace`, or behind others by `stagger`, start after the end of the run.

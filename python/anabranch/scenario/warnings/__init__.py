@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 from anabranch import units
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
-from anabranch.scenario.warnings.of_network import unreached_thresholds, unused_defaults
+from anabranch.scenario.warnings.of_network import (
+    idle_events,
+    replaced_impairments,
+    unreached_thresholds,
+    unused_defaults,
+)
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
 from anabranch.scenario.warnings.of_traffic import late_flows, small_demands
@@ -66,6 +71,8 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     _topology,
     unused_defaults,
     unreached_thresholds,
+    replaced_impairments,
+    idle_events,
     _no_samples,
     _forwarding_nodes,
     late_flows,
