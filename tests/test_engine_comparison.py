@@ -1,6 +1,7 @@
 """Ratios of two engines: by hand on small tables, 1 for the packet engine beside itself, and the exit status of ``compare``."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -60,6 +61,16 @@ def test_an_engine_beside_itself_differs_nowhere() -> None:
     ]
     assert comparison.links.select("capacity", "src", "dst").rows() == [("5Mbps", "a", "b"), ("10Mbps", "a", "b")]
     assert len(picture(comparison)["hconcat"]) == 3
+
+
+def test_the_picture_has_utilisation_in_per_cent() -> None:
+    """Not in thousandths, such as 980m."""
+    runs = run().runs
+    vl_convert = pytest.importorskip("vl_convert", reason="pip install 'anabranch[figures]'")
+    panel = picture(compare(("packet", "packet"), runs, runs))["hconcat"][-1]
+    labels = re.findall(r"<text[^>]*>([\d.]+\S*)</text>", vl_convert.vegalite_to_svg(panel))
+    assert labels
+    assert all(re.fullmatch(r"[\d.]+%", label) for label in labels)
 
 
 def test_a_matrix_of_stacks_is_a_column_once() -> None:
