@@ -680,7 +680,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
 
 def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
-    with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="in use by process"):
+    with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="/out: in use by process"):
         found.execute(tmp_path / "out", jobs=1)
 
 

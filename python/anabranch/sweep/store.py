@@ -58,7 +58,7 @@ class Store(AbstractContextManager["Store"]):
         self.finished: set[int] = set()
         self._sweep = sweep
         self._workspace = path / WORKSPACE
-        self._lock = Lock(self._workspace / _LOCK)
+        self._lock = Lock(self._workspace / _LOCK, of=path)
         self._schemas = {name: schema(name, sweep.labels([]).schema) for name in _TABLES}
         self._where: dict[str, dict[str, Path]] = {name: {} for name in _TABLES}
         """The file that has the results of a run, by its hash."""
