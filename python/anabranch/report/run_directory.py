@@ -158,13 +158,14 @@ def read(directories: Iterable[Path]) -> Runs:
         Source(directory, name, _read_manifest(directory)) for directory, name in zip(directories, names, strict=True)
     ]
     several = len(sources) > 1
+    engines = len({source.manifest["engine"] for source in sources})  # one does not choose an engine for a network
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
     flows = _table(sources, "flows", runs).with_columns(active_share())
     return Runs(
         sources=sources,
         keys=([DIRECTORY] if several else []) + keys,
-        treatments={DIRECTORY}.union(*(source.treatments for source in sources)),
+        treatments=set[str]().union([] if engines > 1 else [DIRECTORY], *(source.treatments for source in sources)),
         variants=variants,
         table=runs,
         flows=flows,
