@@ -704,6 +704,13 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
     assert_frame_equal(*(table.sort("which", "delay") for table in tables))
 
 
+def test_a_sweep_and_a_run_by_one_engine_are_treatments(tmp_path: Path) -> None:
+    result = sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    Scenario.from_toml((tmp_path / "scenario.toml").read_text()).run(seeds=[1], directory=tmp_path / "run")
+    assert "run directory" in report_of([tmp_path / "swept" / "out", tmp_path / "run"]).treatments
+
+
 def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:
     """A scenario takes each value as the report writes it, and means the same by it."""
     texts = ["1048576 B", "1048577 B", "1 MB"]
