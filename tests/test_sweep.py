@@ -652,6 +652,16 @@ def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytes
     assert [row["goodput_bps"] for row in document["summary"]] == pytest.approx(means["goodput_bps"].to_list())
 
 
+def test_the_summary_names_the_only_value_that_has_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The predict engine refuses flows that start after the first quarter: without its name, the row left would be of either start."""
+    more = 'traffic.0.start = ["0s", "200ms"]'
+    path = plan(tmp_path, engines=["predict"], stacks=["newreno"], losses=(0.01,), seeds=1, more=more)
+    assert status(["sweep", str(path), "--out", str(tmp_path / "out"), "-j", "1"]) == 1
+    _title, head, row, *_ = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "start"
+    assert row.split()[:2] == ["0", "1"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

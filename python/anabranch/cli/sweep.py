@@ -131,7 +131,8 @@ def _print_summary(result: "SweepResult") -> None:
         print("No run has a result yet.")
         return
     conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
-    keys = [key for key in (*conditions, *treatments) if summary[key].n_unique() > 1]
+    failures = result.failures  # whose values may be the only others
+    keys = [key for key in (*conditions, *treatments) if len({*summary[key].unique(), *failures[key].unique()}) > 1]
     given = [key for key in keys if key in conditions]
     # The treatments of a condition stand below one another, for they are what is compared.
     if given:
