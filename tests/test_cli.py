@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anabranch.cli import run as run_command
@@ -231,7 +232,11 @@ def test_what_is_refused_is_status_1_with_a_message(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["robust", "tcpbp10", "--hose", "-1Mbps"], "-1Mbps: is neither a file nor a rate"),
+        (
+            ["robust", "tcpbp10", "--hose", "-1Mbps"],
+            "--hose -1Mbps: is neither a file nor a rate: it must be a rate that is not negative",
+        ),
+        (["plan", "tcpbp10", "--pipe", "-1Mbps", "--capacity", "1Gbps"], "--pipe -1Mbps: is neither a file nor a rate"),
         (["plan", "nsfnet", "--hose", "1Mbps", "--capacity", "-10Gbps"], "--capacity -10Gbps: must be a rate"),
         (["predict", "--rtt", "-50ms", "--loss", "0.001"], "--rtt -50ms: must be a duration that is not negative"),
     ],
@@ -239,6 +244,22 @@ def test_what_is_refused_is_status_1_with_a_message(
 def test_a_negative_quantity_is_a_value(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(arguments) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("random", "is_random"), [("", False), ("\n[[impairments]]\nloss = 0.01\n", True)], ids=["nothing", "losses"]
+)
+def test_seeds_without_effect_are_named(
+    random: str, is_random: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(LINE + random)
+    assert status(["run", str(path), "--seeds", "1..2", "--no-report", "--out", str(tmp_path / "out")]) == 0
+    flows = pl.read_parquet(tmp_path / "out" / "flows.parquet").drop("run", "seed")
+    assert flows.is_duplicated().all() != is_random
+    assert ("All seeds gave the same runs" in capsys.readouterr().out) != is_random
+    assert status(["run", str(path), "--seed", "1", "--no-report", "--out", str(tmp_path / "out")]) == 0
+    assert "All seeds" not in capsys.readouterr().out
 
 
 def test_topologies(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

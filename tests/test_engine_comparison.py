@@ -1,6 +1,7 @@
 """Ratios of two engines: by hand on small tables, 1 for the packet engine beside itself, and the exit status of ``compare``."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -60,6 +61,16 @@ def test_an_engine_beside_itself_differs_nowhere() -> None:
     ]
     assert comparison.links.select("capacity", "src", "dst").rows() == [("5Mbps", "a", "b"), ("10Mbps", "a", "b")]
     assert len(picture(comparison)["hconcat"]) == 3
+
+
+def test_the_picture_has_utilisation_in_per_cent() -> None:
+    """Not in thousandths, such as 980m."""
+    runs = run().runs
+    vl_convert = pytest.importorskip("vl_convert", reason="pip install 'anabranch[figures]'")
+    panel = picture(compare(("packet", "packet"), runs, runs))["hconcat"][-1]
+    labels = re.findall(r"<text[^>]*>([\d.]+\S*)</text>", vl_convert.vegalite_to_svg(panel))
+    assert labels
+    assert all(re.fullmatch(r"[\d.]+%", label) for label in labels)
 
 
 def test_a_matrix_of_stacks_is_a_column_once() -> None:
@@ -191,6 +202,26 @@ def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFi
     assert "kernel / packet" in said.out
 
 
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ('preset = "newreno"', "capacity = 10Mbps: stack 'b', follows: the kernel engine runs Linux's TCP"),
+        ('preset = "linux-reno", ack = "immediate"', "stacks 'a' and 'b' are both at host 'a'"),
+    ],
+)
+def test_what_linux_cannot_do_is_refused_before_another_engine_runs(
+    second: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+    stacks = f'[stacks]\na = {{ preset = "linux-reno" }}\nb = {{ {second} }}\n[run]'
+    text = SCENARIO.replace("bulk = true", 'bulk = true\nstack = "a"').replace("[run]", stacks)
+    path.write_text(text.replace("short = {", 'stack = "b"\nshort = {'))
+    assert status(["compare", str(path), "--out", str(tmp_path / "out")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("within", ["-1", "nan"])
 def test_a_deviation_that_no_ratio_can_have_is_refused(
     within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -199,6 +230,13 @@ def test_a_deviation_that_no_ratio_can_have_is_refused(
     path.write_text(SCENARIO)
     assert status(["compare", str(path), "--within", within]) == 2
     assert f"--within {within}: must be at least 0" in capsys.readouterr().err
+
+
+def test_a_jitter_without_effect_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    assert status(["compare", str(path), "--engines", "packet,kernel", "--jitter", "5"]) == 2
+    assert "--jitter 5: only the packet engine beside predict varies" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engines", ["packet", "packet,packet", "packet,ns3", ""])

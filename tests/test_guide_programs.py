@@ -6,10 +6,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
+import polars.selectors as cs
 import pytest
 
 from anabranch import programs
 from anabranch.cli import status
+from anabranch.results import Result
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "congestion-controls-in-linux.md"
 needs_clang = pytest.mark.skipif(
@@ -47,7 +50,7 @@ def accepts_programs() -> str:
 
 @needs_clang
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands for Linux run only where it loads eBPF. The run of the scenario is shortened."""
+    """They lead to the table of the page. The commands for Linux run only where it loads eBPF."""
     start, simulate, check, keep = blocks("sh")
     (differences,) = blocks("diff")
     (stacks,) = blocks("toml")
@@ -65,8 +68,16 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert named in text
     native = next(line for line in stacks.splitlines() if line.startswith("native"))
     scenario.write_text(text.replace(named, f"{named}\n{native}").replace('"linux-cubic"]', '"native"]'))
-    brief = ["--set", "run.duration=2s", "--set", "run.warm_up=1s", "--no-report"]
-    assert status([*shlex.split(run)[1:], *brief]) == 0
+    assert status([*shlex.split(run)[1:], "--seeds", "1..5", "--no-report"]) == 0
+    found = Result.load("runs/scenario").summary.with_columns(cs.ends_with("_bps") / 1e6)
+    rows = re.findall(r"^\| ([\d.]+) % ((?:\| [\d.]+ ± [\d.]+ ){3})\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 3
+    for loss, cells in rows:
+        for stack, cell in zip(("my_scalable", "native", "linux-reno"), cells.split("|")[1:], strict=True):
+            (of,) = found.filter(pl.col("loss") == float(loss) / 100, pl.col("stack") == stack).iter_rows(named=True)
+            digits = len(cell.strip().partition(".")[2].partition(" ")[0])
+            shown = " ± ".join(f"{of[name]:.{digits}f}" for name in ("goodput_bps", "goodput_interval_bps"))
+            assert cell.strip() == shown, (loss, stack)
     if reason := accepts_programs():
         pytest.skip(f"the commands for Linux were not tried: {reason}")
     for command in [*check.splitlines(), *keep.splitlines()]:

@@ -57,6 +57,21 @@ class Yields(Reno):
 class Holds(Reno):
     def on_congestion(self, event):
         self.ssthresh = self.cwnd
+
+
+import threading
+
+OF_THREAD, calls = threading.local(), 0
+
+
+class Remembers(Reno):
+    def avoid_congestion(self, ack, growth):
+        global calls
+        super().avoid_congestion(ack, growth)
+        OF_THREAD.calls = getattr(OF_THREAD, "calls", 0) + 1
+        calls += 1
+        if OF_THREAD.calls < calls:
+            raise RuntimeError("Python has forgotten this thread since the last call")
 '''
 
 
@@ -125,6 +140,11 @@ def test_threads_share_python_and_change_nothing(directory: Path) -> None:
     # Two batches of flows, each with a thread of its own, ask for the same observations.
     run = scenario(directory, python("Reno"), 0.002, flows=4100, capacity="100Gbps")
     assert (goodput(run, threads=2) == goodput(run, threads=1)).all()
+
+
+def test_the_thread_of_a_prediction_keeps_its_state_of_python(directory: Path) -> None:
+    """To make and free one for each call takes longer than most controls."""
+    assert goodput(scenario(directory, python("Remembers"), 0.004))[0] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
 """How far a study is, as its progress says, against how far it is."""
 
+import time
+from collections.abc import Iterator
 from itertools import accumulate
+from pathlib import Path
 
 import pytest
 
+from anabranch.cli import status
 from anabranch.progress import Reporter
 from anabranch.runs.jobs import spread
 from anabranch.runs.run import Run
-from anabranch.scenario import Scenario
+from anabranch.scenario import Case, Scenario, warnings
+from anabranch.scenario.problems import Problem
 from scenarios import LINE
 
 COSTS_S = [10.0] * 20 + [0.1] * 80
@@ -61,6 +66,25 @@ def test_the_rate_is_readable_for_runs_in_real_time_and_in_virtual_time(
     monkeypatch.setattr(reporter, "show", lambda done, what, rate: rates.append(rate))
     reporter.update(1.0, hops, "0 of 1 runs", "computing")
     assert rates == [said]
+
+
+@pytest.mark.parametrize("command", [["check"], ["check", "--json"], ["run", "--no-report", "--json"]])
+def test_the_search_for_warnings_says_that_it_goes_on(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It computes the routes of all pairs, which takes seconds in a large network."""
+    for name, value in (("QUIET_S", 0), ("LINE_INTERVAL_S", 0.01), ("STATUS_INTERVAL_S", 0)):
+        monkeypatch.setattr(f"anabranch.progress.{name}", value)
+
+    def slow(case: Case) -> Iterator[Problem]:
+        time.sleep(0.2)
+        yield from ()
+
+    monkeypatch.setattr(warnings, "RULES", (slow,))
+    path = tmp_path / "x.toml"
+    path.write_text(LINE)
+    assert status([*command, str(path)]) == 0
+    assert "computing routes of the traffic" in capsys.readouterr().err
 
 
 def _share_done(order: list[int], part: float) -> float:

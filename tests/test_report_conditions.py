@@ -232,3 +232,19 @@ def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_pat
     assert f"anabranch replay {directory} --run 0" in html
     assert '<details class="section" id="time" open>' in html
     assert "Variant</button>" not in html
+
+
+def test_engines_are_conditions(tmp_path: Path) -> None:
+    """The page says which stack is best by each engine, not which engine carries the most."""
+    document = {
+        "topology": {"generate": {"kind": "dumbbell", "bottleneck": "20Mbps"}},
+        "impairments": [{"link": ["left", "right"], "loss": 0.01}],
+        "traffic": [{"from": "s1", "to": "d1", "bulk": True, "stack": STACKS}],
+        "run": {"duration": "2s", "seeds": 2},
+    }
+    folders = [tmp_path / engine for engine in ("packet", "predict")]
+    for folder in folders:
+        execute(Scenario(document), engine=folder.name, directory=folder, show_progress=False)
+    (outcome,) = outcomes.outcomes(evaluation.read(folders))
+    assert set(outcome.values["condition"]) == {"run directory packet", "run directory predict"}
+    assert set(outcome.values["treatment"]) == set(STACKS)

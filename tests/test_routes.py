@@ -239,6 +239,23 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--loss", "0.1", "--random-loss", "1e-5..1e-2"],
+            "--loss and --random-loss are both for links without their own",
+        ),
+        (["--out", "rules", "--picture", "map.svg"], "--out and --source-port go with --export"),
+    ],
+)
+def test_an_option_without_effect_is_refused_before_the_search(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert status(["routes", "nsfnet", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
 def test_hop_by_hop_changes_no_table_and_is_refused_there(capsys):
     assert status(["routes", "tcpbp10", "--hop-by-hop"]) == 2
     assert "--hop-by-hop goes with --export or --json" in capsys.readouterr().err
@@ -408,8 +425,3 @@ def test_what_is_given_for_links_that_have_their_own_is_said_to_change_nothing(t
     for command in ("robust", "plan"):
         assert status([command, file, "--hose", "1Mbps", "--capacity", "1Gbps"]) == 0
         assert "--capacity 1Gbps changes nothing" in capsys.readouterr().err
-
-
-def test_one_loss_and_drawn_ones_do_not_go_together(capsys):
-    assert status(["routes", "nsfnet", "--loss", "0.1", "--random-loss", "0.1..0.2"]) == 2
-    assert "--loss does not go with --random-loss" in capsys.readouterr().err

@@ -254,7 +254,7 @@ def test_a_second_process_is_refused_by_name(tmp_path: Path) -> None:
         return FakeSimulation(spec)
 
     assert line(tmp_path / "out", make).flows.height == 1
-    assert f"in use by process {os.getpid()} on {os.uname().nodename};" in refusals[0]
+    assert f"{tmp_path / 'out'}: in use by process {os.getpid()} on {os.uname().nodename};" in refusals[0]
 
 
 def test_the_default_directory_is_the_one_where_the_same_runs_are_unfinished(tmp_path: Path) -> None:

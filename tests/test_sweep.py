@@ -16,8 +16,9 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import progress, statistics, units
+from anabranch import output_files, progress, statistics, units
 from anabranch.cli import status
+from anabranch.output_files import FileError, unwritable
 from anabranch.progress import Shown
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
@@ -472,6 +473,37 @@ def test_a_full_disk_between_the_tables_loses_no_finished_run(
     assert_frame_equal(result.links, whole.links)
 
 
+def test_the_message_of_a_full_disk_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = output_files.write_bytes
+
+    def full(path: Path, data: bytes) -> None:
+        if path.suffix == ".parquet":
+            raise unwritable(path, OSError(28, "No space left on device"))
+        write(path, data)
+
+    found = sweep(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(output_files, "write_bytes", full)
+        with pytest.raises(FileError, match=r"No space .*; runs written before are kept, and the same command goes on"):
+            found.execute(tmp_path / "out", jobs=1)
+
+
+def test_an_interrupt_before_the_first_result_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    path, out = plan(tmp_path), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(execution._Work, "_compile", interrupted)
+        assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 130
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1:] == ["No run has a result yet."]
+    assert "Interrupted: no run has finished, and the same command goes on from there." in printed.err
+
+
 def test_the_tables_open_in_pandas_and_by_a_glob(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     result = found.execute(tmp_path / "out", jobs=1)
@@ -571,6 +603,8 @@ def test_a_dry_run_counts_and_keeps_nothing(tmp_path: Path, capsys: pytest.Captu
     done = json.loads(capsys.readouterr().out)
     assert (done["runs"], done["finished"], done["pilots"]) == (12, 12, 0)
     assert sorted(out.rglob("*")) == before
+    assert status(["sweep", str(path), "--out", str(out), "--dry-run"]) == 0
+    assert capsys.readouterr().out == "runs    12, all of them finished: nothing is left to run\n"
     assert status(["sweep", str(path), "--out", str(tmp_path / "none"), "--dry-run", "-j", "2"]) == 0
     text = capsys.readouterr().out
     for line in (
@@ -618,6 +652,16 @@ def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytes
     assert [row["goodput_bps"] for row in document["summary"]] == pytest.approx(means["goodput_bps"].to_list())
 
 
+def test_the_summary_names_the_only_value_that_has_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The predict engine refuses flows that start after the first quarter: without its name, the row left would be of either start."""
+    more = 'traffic.0.start = ["0s", "200ms"]'
+    path = plan(tmp_path, engines=["predict"], stacks=["newreno"], losses=(0.01,), seeds=1, more=more)
+    assert status(["sweep", str(path), "--out", str(tmp_path / "out"), "-j", "1"]) == 1
+    _title, head, row, *_ = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "start"
+    assert row.split()[:2] == ["0", "1"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -646,7 +690,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
 
 def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
-    with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="in use by process"):
+    with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="/out: in use by process"):
         found.execute(tmp_path / "out", jobs=1)
 
 
@@ -668,6 +712,13 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
         tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
         assert runs.links.height == 2 * 3 * 2 * 2
     assert_frame_equal(*(table.sort("which", "delay") for table in tables))
+
+
+def test_a_sweep_and_a_run_by_one_engine_are_treatments(tmp_path: Path) -> None:
+    result = sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    Scenario.from_toml((tmp_path / "scenario.toml").read_text()).run(seeds=[1], directory=tmp_path / "run")
+    assert "run directory" in report_of([tmp_path / "swept" / "out", tmp_path / "run"]).treatments
 
 
 def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:

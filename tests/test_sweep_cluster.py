@@ -131,6 +131,9 @@ def test_a_server_that_is_none_of_dask_is_refused(
 ) -> None:
     """Such as the scheduler's dashboard: it takes the connection, and says nothing or something else."""
     monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
+    monkeypatch.setattr("anabranch.sweep.cluster.ASK_S", 0.1)
+    for name in ("QUIET_S", "STATUS_INTERVAL_S"):
+        monkeypatch.setattr(f"anabranch.progress.{name}", 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         taken = []
@@ -145,7 +148,10 @@ def test_a_server_that_is_none_of_dask_is_refused(
         assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), "--cluster", address]) == 1
     for connection in taken:
         connection.close()
-    assert f"cluster {address}: no scheduler answers ({reason}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"cluster {address}: no scheduler answers ({reason}" in said
+    waits = f"cluster {address}: waiting for an answer of the scheduler, 1 s at most" in said
+    assert waits or says
 
 
 @pytest.mark.slow("starts a scheduler")

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from linux_leftovers import assert_nothing_left, network_namespaces
 
 from anabranch import programs
 from anabranch.cli.entry import status
 from anabranch.linux_programs import libbpf
 from anabranch.linux_programs.layouts import Btf, Field
+from anabranch.linux_programs.loaded import available
 from anabranch.linux_programs.trace_file import RECORD, SOCKET_BYTES, read_header, read_records
 
 SOURCES = Path(__file__).parents[1] / "bpf"
@@ -100,6 +102,25 @@ def test_ctrl_c_ends_a_recording_whatever_it_does_at_that_moment(recording: Path
         finally:
             process.terminate()  # which ends it the second time
         assert sum(map(len, read_records(output))) > 0
+
+
+def test_a_recording_that_is_killed_leaves_nothing_behind(recording: Path, tmp_path: Path) -> None:
+    """Neither the processes that send and forward, nor their namespaces, nor the control in Linux."""
+    output = tmp_path / "trace.gz"
+    before = network_namespaces()
+    command = [sys.executable, "-m", "anabranch", "congestion-control", "trace", str(recording), str(output)]
+    process = subprocess.Popen([*command, "--calls", "100000000"], stderr=subprocess.DEVNULL)
+    ends = time.monotonic() + 20
+    while not output.exists() or output.stat().st_size < 20_000:
+        assert process.poll() is None
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert_nothing_left(str(output), before)
+    while "anabranch_reno" in available():  # Linux frees it in the background
+        assert time.monotonic() < ends + 20
+        time.sleep(0.05)
 
 
 @pytest.fixture

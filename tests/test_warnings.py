@@ -78,6 +78,15 @@ def test_all_nodes_of_a_network_with_switches_are_a_warning() -> None:
     assert warnings(BETWEEN_ALL.format(kind="grid", to='"all"')) == {}
 
 
+@pytest.mark.parametrize(
+    "traffic", ['matrix = { s1 = { d1 = "1Mbps" } }', 'trace = "src,dst,start,size\\ns1,d1,0,1000\\n"']
+)
+def test_a_file_of_flows_between_hosts_names_no_switch(traffic: str) -> None:
+    text = f'topology = {{ generate = "dumbbell" }}\ntraffic = [{{ {traffic}, stack = "cubic" }}]'
+    assert warnings(text) == {}
+    assert set(Scenario.from_toml(text).run(seeds=[1]).flows["src"]) == {"s1"}
+
+
 def test_flows_of_a_trace_after_the_end_are_a_warning() -> None:
     traffic = """[[traffic]]
 start = "1s"
@@ -352,6 +361,11 @@ def test_rack_without_sack_is_a_warning_unless_linux_replaces_it() -> None:
         ('preset = "newreno", ack = { name = "delayed", timer = "100ms" }', False),
         ('preset = "newreno", ack = "quick-ack"', False),
         ('preset = "linux-cubic", ack = "delayed"', False),
+        ('preset = "mprc"', False),
+        ('preset = "mprc", ack = "delayed"', True),
+        ('preset = "mprc", ack = "modified-delayed"', True),
+        ('preset = "mprc", ack = "stretch"', True),
+        ('preset = "mprc", ack = "quick-ack"', False),
     ],
 )
 def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_early: bool) -> None:
@@ -362,3 +376,33 @@ def test_a_timeout_before_the_ack_of_a_lone_segment_is_a_warning(stack: str, is_
     text = text.replace("bulk = true", 'size = "1kB"')
     assert (Scenario.from_toml(text).run().flows["spurious_retransmits"].sum() > 0) == is_early
     assert ("stacks.mine.ack" in warnings(text)) == is_early
+
+
+def test_demands_that_are_left_out_are_a_warning() -> None:
+    matrix = 'matrix = { A = { B = "1Mbps", C = "40bps" }, B = { C = "60bps" } }'
+    text = LINE.replace('from = "A"\nto = "C"\nbulk = true', f"{matrix}\nscale = 0.01")
+    assert warnings(text) == {"traffic[0].scale": "leaves out 1 of 3 demands, such as A -> C: they are below 1 bit/s"}
+    flows = Scenario.from_toml(text).run().flows
+    assert set(zip(flows["src"], flows["dst"], strict=True)) == {("A", "B"), ("B", "C")}
+    assert warnings(text.replace("0.01", "0.1")) == {}
+
+
+LOSS = "\n[[impairments]]\nlink = {link}\nloss = {loss}\n"
+FAILURE = '\n[[events]]\nat = "{at}"\nfail = ["A", "B"]\n'
+REPAIR = '\n[[events]]\nat = "{at}"\nrepair = ["B", "A"]\n'
+
+
+@pytest.mark.parametrize(
+    ("unused", "others", "field"),
+    [
+        (LOSS.format(link='["A", "B"]', loss=0.5), LOSS.format(link='"all"', loss=0.01), "impairments[0]"),
+        (REPAIR.format(at="0.1s"), FAILURE.format(at="1s"), "events[0].repair"),
+        (FAILURE.format(at="1.1s"), FAILURE.format(at="1s") + REPAIR.format(at="1.2s"), "events[0].fail"),
+    ],
+)
+def test_an_event_or_impairment_without_effect_is_a_warning(unused: str, others: str, field: str) -> None:
+    found = warnings(LINE + unused + others)
+    assert found[field].startswith("has no effect: ")
+    with_it, without = (Scenario.from_toml(text).run().flows for text in (LINE + unused + others, LINE + others))
+    assert with_it.equals(without)
+    assert not any(message.startswith("has no effect") for message in warnings(LINE + others).values())

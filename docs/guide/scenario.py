@@ -65,11 +65,15 @@ report keep the warnings. They warn of the following:
 - `min_rto` has no effect, because `rto_granularity` is larger.
 - `capacity` or `delay` of `[topology]` has no effect, because every link has its own.
 - `sample` is longer than the run.
+- An event fails a link that is down, or repairs one that is up.
+- Later impairments name all links of an earlier one. The latest that names a link holds.
 - `mark` or `minimum` of a queue is not below its limit in packets, so it never acts.
 - `from = "all"` or `to = "all"` includes nodes that only forward, in generated networks whose nodes are hosts or switches.
 - Flows of a `trace`, or behind others by `stagger`, start after the end of the run.
+- Demands of a `matrix` or of `gravity` are below 1 bit/s. They are left out.
 - A key of a stack has no effect beside the others, such as `pacing` with BBR, which always paces.
 - Delayed ACKs wait for as long as `min_rto` or longer, so that lone segments of flows that end or pause time out.
+- ACKs are delayed beside `fast-rto`, which may take such lone segments for lost.
 - FastRTO's `max_rto` is shorter than the round trip of a path, so that each segment there expires before its ACK.
 - RACK-TLP runs without SACK, which RFC 8985 requires. Stacks that follow Linux then count duplicate ACKs.
 - DCTCP runs without ECN, or a queue on its path may fill and does not mark. A queue may fill if earlier links, or a host without a

@@ -270,18 +270,19 @@ def picture(comparison: Comparison) -> Specification:
             pl.col("measure") == measure, pl.col("first") > 0, pl.col("second") > 0
         )
         if rows.height:
-            panels.append(_panel(rows, f"{title}{', ' if _UNITS[measure] else ''}{_UNITS[measure]}", first, second))
+            panels.append(_panel(rows, title, _UNITS[measure], first, second))
     return {"hconcat": panels}
 
 
-def _panel(rows: pl.DataFrame, title: str, first: str, second: str) -> Specification:
+def _panel(rows: pl.DataFrame, what: str, unit: str, first: str, second: str) -> Specification:
+    title = f"{what}, {unit}" if unit else what
     least, most = (bound(bound(rows[which]) for which in ("first", "second")) for bound in (min, max))
     is_link = pl.col("measure") == UTILISATION
     points = rows.with_columns(
         stack=pl.when(is_link).then(pl.lit("link")).otherwise(pl.col("stack").fill_null(NO_STACK))
     )
     scale = {"type": "log", "domain": [least * 0.9, most * 1.1], "nice": False}
-    axis = {"format": "~s"}
+    axis = {"format": "~s" if unit else ".3~%"}
 
     def encoding(which: str, engine: str) -> dict[str, Any]:
         return {"field": which, "type": "quantitative", "scale": scale, "axis": axis, "title": f"{title}, {engine}"}

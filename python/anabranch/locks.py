@@ -14,9 +14,12 @@ _LONGEST = 300
 class Lock(AbstractContextManager["Lock"]):
     """A lock on a file, which names the process and its machine and is removed at the end. The system releases it when a process is killed."""
 
-    def __init__(self, path: Path, *, wait: bool = False) -> None:
-        """Prepares a lock on this file. With ``wait`` it waits for a process that holds the file instead of refusing."""
+    def __init__(self, path: Path, *, of: Path | None = None, wait: bool = False) -> None:
+        """Prepares a lock on this file, of the directory ``of`` (the file's by default). With ``wait`` it waits for a process that holds the file
+        instead of refusing.
+        """
         self._path = path
+        self._directory = of or path.parent
         self._operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         self._descriptor = -1
 
@@ -34,7 +37,7 @@ class Lock(AbstractContextManager["Lock"]):
                 holder = os.read(self._descriptor, _LONGEST).decode(errors="replace").strip()
                 os.close(self._descriptor)
                 raise FileError(
-                    f"{self._path.parent}: in use by process {holder or 'unknown'}; wait until it has ended, or give another directory"
+                    f"{self._directory}: in use by process {holder or 'unknown'}; wait until it has ended, or give another directory"
                 ) from None
             except OSError as error:
                 raise unwritable(self._path, error) from None

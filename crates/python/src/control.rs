@@ -49,6 +49,17 @@ struct Congestion {
     prior_in_flight: u32,
 }
 
+/// Whether a control of the run is written in Python.
+pub fn calls_python(spec: &RunSpec) -> bool {
+    spec.stacks.iter().any(|stack| matches!(stack.congestion, ControlSpec::Custom(_)))
+}
+
+/// Calls a function on a thread that Python has not made. Otherwise each call of a control would make a state of this thread for Python and free
+/// it, which takes longer than the control.
+pub fn with_thread_state<T: Send>(action: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(action))
+}
+
 /// Loads the classes that the stacks of a run name.
 pub fn provide(py: Python<'_>, spec: &mut RunSpec) -> PyResult<()> {
     for stack in &mut spec.stacks {

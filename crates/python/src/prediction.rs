@@ -33,11 +33,13 @@ impl Predictor {
         let (sender, made) = channel();
         let watched = Arc::clone(&watch);
         let maker = std::thread::spawn(move || {
-            let found =
-                predict(spec, threads, &watched).map_err(|error| error.to_string()).map(|(predicted, planned)| {
-                    let threads = network::threads(predicted.flows.len(), threads);
-                    Prediction { predicted, planned, threads }
-                });
+            let calls_python = control::calls_python(&spec);
+            let predicting = || predict(spec, threads, &watched);
+            let predicted = if calls_python { control::with_thread_state(predicting) } else { predicting() };
+            let found = predicted.map_err(|error| error.to_string()).map(|(predicted, planned)| {
+                let threads = network::threads(predicted.flows.len(), threads);
+                Prediction { predicted, planned, threads }
+            });
             // Sending fails if the Python object was dropped before: then the result is not needed.
             let _ = sender.send(found);
         });

@@ -4,6 +4,7 @@ from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import Json, ScenarioFile, Settings
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
+from anabranch.progress import Computing
 
 
 def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = False) -> int:
@@ -22,9 +23,10 @@ def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = 
         raise
     from anabranch.engines.refusal import refusals
 
-    refused = refusals(loaded)
+    with Computing("routes of the traffic"):
+        refused, warnings = refusals(loaded), loaded.warnings
     if json:
-        print(json_text({"problems": refused.as_records(), "warnings": loaded.warnings.as_records()}))
+        print(json_text({"problems": refused.as_records(), "warnings": warnings.as_records()}))
         return FAILED if refused.problems else DONE
     warn(loaded)
     if refused.problems:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LEAST_RUNS = 5
 """Runs with jitter of each variant."""
+_JITTER = 2.0
+"""Per cent by which link delays vary, if the option does not say it."""
 
 
 @Parameter(name="*", group=COMPARISON)
@@ -38,11 +40,26 @@ class Compared:
     ] = None
 
     jitter: Annotated[
-        float,
+        float | None,
         Parameter(
-            help="Per cent: beside predict, vary the packet engine's link delays by this and its starts, in five runs at least; 0 runs it as it is."
+            help="Per cent: beside predict, vary the packet engine's link delays by this and its starts, in five runs at least (default 2); 0 runs it as it is."
         ),
-    ] = 2.0
+    ] = None
+
+    def jitter_of(self, engines: "Sequence[EngineName]") -> float:
+        """The jitter of the packet engine in per cent.
+
+        Raises:
+            UsageError: names the option, its value, and what would be right.
+        """
+        is_used = {"packet", "predict"} <= set(engines)
+        if self.jitter is None:
+            return _JITTER if is_used else 0.0
+        if not 0 <= self.jitter <= 50:
+            raise UsageError(f"--jitter {self.jitter:g}: must be between 0 and 50")
+        if not is_used and self.jitter > 0:
+            raise UsageError(f"--jitter {self.jitter:g}: only the packet engine beside predict varies; leave it out")
+        return self.jitter
 
     def chosen(self) -> list[EngineName]:
         """The engines.
@@ -84,27 +101,36 @@ def compare(
     engines = compared.chosen()
     if compared.within is not None and not compared.within >= 0:  # nor is it NaN
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
-    if not 0 <= compared.jitter <= 50:
-        raise UsageError(f"--jitter {compared.jitter:g}: must be between 0 and 50")
+    varied = compared.jitter_of(engines)
     makers = simulations(engines, max_lateness)
-    jitters = compared.jitter > 0 and {"packet", "predict"} <= set(engines)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
     from anabranch.report import libraries
 
     libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
+    if "kernel" in engines and (refused := _refused_by_kernel(loaded)):
+        say("\n".join(refused))
+        return FAILED
     directory = output.out or Path("runs") / f"{shown(scenario.stem)}-engines"
-    seeds = _seeds_of_jitter(loaded.seeds) if jitters else loaded.seeds
+    seeds = _seeds_of_jitter(loaded.seeds) if varied else loaded.seeds
     results = []
     for engine in engines:
-        jitter = compared.jitter if jitters and engine == "packet" else 0.0
+        jitter = varied if engine == "packet" else 0.0
         folder = directory / (f"packet-jitter-{jitter:g}" if jitter else engine)
         results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter / 100))
         if results[-1].interrupted:
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
     return _compare(engines, results, output, directory, compared.within)
+
+
+def _refused_by_kernel(scenario: "Scenario") -> list[str]:
+    """The refusals of the kernel engine, which would else come after the runs of another engine."""
+    from anabranch.engines.kernel.simulation import require_possible
+    from anabranch.engines.refusal import refusals
+
+    return refusals(scenario, require_possible).describe()
 
 
 def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":

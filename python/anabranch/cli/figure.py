@@ -11,6 +11,8 @@ from anabranch.cli.output import say
 from anabranch.cli.run_directories import run_directories
 
 LEAST_MM, MOST_MM = 40.0, 1000.0
+_WIDTH_MM = 170.0
+"""Between the margins of a page of A4."""
 
 
 def figure(
@@ -24,14 +26,17 @@ def figure(
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The file: .pdf, .svg or .png.")
     ] = None,
     width: Annotated[
-        float, Parameter(group=OUTPUT, help="Width in millimetres: 88 is a column of a paper of two columns.")
-    ] = 170.0,
+        float | None,
+        Parameter(group=OUTPUT, help="Width in millimetres (default 170): 88 is a column of a paper of two columns."),
+    ] = None,
 ) -> int:
     """Draw a figure of the report into a file for a paper; without --output, list the figures.
 
     Texts have 7.5 to 9 points, whatever the width; names of nodes on a narrow map have 6.75.
     """
-    if not LEAST_MM <= width <= MOST_MM:
+    if width is not None and output is None:
+        raise UsageError("--width goes with --output")
+    if width is not None and not LEAST_MM <= width <= MOST_MM:
         raise UsageError(f"--width {width:g}: must be from {LEAST_MM:g} to {MOST_MM:g} millimetres")
     if output is not None:
         from anabranch.extras import require
@@ -51,7 +56,7 @@ def figure(
         return DONE
     chosen = found[name or next(iter(found))]
     with Computing(f"figure {chosen.name}"):
-        write(chosen, output, width)
+        write(chosen, output, _WIDTH_MM if width is None else width)
     if name is None:
         say(
             f"Figure {chosen.name}; --figure chooses another: {', '.join(each for each in found if each != chosen.name)}"

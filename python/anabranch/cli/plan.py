@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED
-from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, rate_bps
+from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, at_least, rate_bps
 from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_directory
@@ -81,6 +81,7 @@ def plan(
     from anabranch.plan.progress import Moves
     from anabranch.topologies.warned import load_warned
 
+    at_least(1, paths=allowed.paths)
     load = allowed.load
     if not 0 < load <= 1:
         raise robust.RobustError(

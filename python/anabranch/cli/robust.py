@@ -134,7 +134,7 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
-    at_least(0, draws=candidates.draws)
+    _require_possible(candidates, solving)
     _require_used(candidates, solving, failing, output)
     if output.picture is not None:
         require_svg("--picture", output.picture)
@@ -176,6 +176,21 @@ def robust(
     else:
         _require_closed(solving.method, routing.gap, solving.gap)
     return DONE
+
+
+def _require_possible(candidates: Candidates, solving: Solving) -> None:
+    """Refuse numbers out of their range.
+
+    Raises:
+        UsageError: names the option, its value and the range.
+    """
+    at_least(0, draws=candidates.draws)
+    if candidates.paths.isdecimal():
+        at_least(1, paths=int(candidates.paths))
+    if not 0 <= candidates.single <= 100:
+        raise UsageError(f"--single {candidates.single:g}: must be from 0 to 100")
+    if not 0 <= solving.gap < 1:
+        raise UsageError(f"--gap {solving.gap:g}: must be at least 0 and less than 1, such as 1e-6")
 
 
 def _require_used(candidates: Candidates, solving: Solving, failing: Failing, output: Output) -> None:

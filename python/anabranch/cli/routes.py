@@ -154,8 +154,10 @@ def routes(
         require_svg("--picture", output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
+    if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
+        raise UsageError("--out and --source-port go with --export")
     if completion.loss is not None and completion.random_loss is not None:
-        raise UsageError("--loss does not go with --random-loss: both are for links without their own")
+        raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
     loaded = load_warned(topology, completion.directed, completion.given())
     found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:
@@ -170,8 +172,6 @@ def routes(
         for warning in warnings(directory):
             say(f"{directory}: warning: {warning}")
         say(f"Wrote {count(len(written), 'file')} into {directory}")
-    elif exporting.out is not None or exporting.source_port is not None:
-        raise UsageError("--out and --source-port go with --export")
     if output.json:
         print(json_text(found.document()))
         return DONE

@@ -69,7 +69,13 @@ class Work:
 class Output:
     """The outputs of the results."""
 
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=["--out", "-o"],
+            help="Run directory (default runs/NAME, or the first of runs/NAME-2 and so on that is not there).",
+        ),
+    ] = None
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
     json: Json = False
     watch: Annotated[

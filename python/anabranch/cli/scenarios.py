@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.output import say
+from anabranch.progress import Computing
 
 if TYPE_CHECKING:
     from anabranch.scenario import Scenario
@@ -30,5 +31,7 @@ def load(path: Path, settings: list[str] | None) -> "Scenario":
 
 def warn(scenario: "Scenario") -> None:
     """Print the scenario's warnings."""
-    for line in scenario.warnings.describe():
+    with Computing("routes of the traffic"):
+        warnings = scenario.warnings
+    for line in warnings.describe():
         say(f"warning: {line}")

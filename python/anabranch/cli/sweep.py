@@ -116,7 +116,8 @@ def sweep(
     if failures.height:
         say(f"{count(failures.height, 'run')} without a result; the column error says why.")
     if result.interrupted:
-        say("Interrupted: finished runs are kept, and the same command goes on from there.")
+        kept = "finished runs are kept" if result.runs() else "no run has finished"
+        say(f"Interrupted: {kept}, and the same command goes on from there.")
         return INTERRUPTED
     return FAILED if failures.height else DONE
 
@@ -125,8 +126,13 @@ def _print_summary(result: "SweepResult") -> None:
     from anabranch.run_tables import UNFINISHED
 
     summary = result.summary
+    print(result.document["title"])
+    if summary.is_empty():
+        print("No run has a result yet.")
+        return
     conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
-    keys = [key for key in (*conditions, *treatments) if summary[key].n_unique() > 1]
+    failures = result.failures  # whose values may be the only others
+    keys = [key for key in (*conditions, *treatments) if len({*summary[key].unique(), *failures[key].unique()}) > 1]
     given = [key for key in keys if key in conditions]
     # The treatments of a condition stand below one another, for they are what is compared.
     if given:
@@ -155,11 +161,12 @@ def _print_summary(result: "SweepResult") -> None:
         notes.append(UNFINISHED)
     completion = ("completion", "± 95 %", "unfinished") if has_sizes else ()
     head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *completion)
-    print(result.document["title"])
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))
 
 
 def _lines(found: "Estimate", cluster: str | None) -> list[str]:
+    if found.finished == found.runs:
+        return [f"runs    {found.runs}, all of them finished: nothing is left to run"]
     where = "on one core; a cluster has more" if cluster else f"on {found.processes} at a time, a core each"
     seconds = found.seconds * found.processes if cluster else found.seconds
     failed = f" ({found.failed} failed)" if found.failed else ""

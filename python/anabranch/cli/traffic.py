@@ -1,5 +1,6 @@
 """The options for traffic models, the same for ``robust`` and ``plan``."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,8 @@ from cyclopts import Parameter
 from anabranch.cli.options import TRAFFIC
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from anabranch.robust import Network, TrafficModel
 
 
@@ -41,11 +44,18 @@ class Traffic:
         if self.hose is not None or self.pipe is not None:
             if self.matrix and box is None:
                 raise robust.RobustError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
-            sent, received = (None, None) if self.hose is None else hose_rates(self.hose, network)
-            within = robust.bounds(
-                network, sent, received, None if self.pipe is None else pair_rates(self.pipe, network)
-            )
-        given = [pair_rates(source, network) for source in self.matrix or []]
+            sent = received = upper = None
+            if self.hose is not None:
+                with _named("--hose", self.hose):
+                    sent, received = hose_rates(self.hose, network)
+            if self.pipe is not None:
+                with _named("--pipe", self.pipe):
+                    upper = pair_rates(self.pipe, network)
+            within = robust.bounds(network, sent, received, upper)
+        given = []
+        for source in self.matrix or []:
+            with _named("--matrix", source):
+                given.append(pair_rates(source, network))
         if box is not None:
             if len(given) != 1:
                 raise robust.RobustError(f"--box {box}: goes with one --matrix; there are {len(given)}")
@@ -55,6 +65,20 @@ class Traffic:
         if within is None:
             raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
         return within
+
+
+@contextmanager
+def _named(option: str, value: str) -> "Iterator[None]":
+    """Begin the messages of errors with the option and its value."""
+    from anabranch.robust import RobustError
+
+    try:
+        yield
+    except RobustError as error:
+        message = str(error)
+        raise RobustError(
+            f"{option} {message}" if message.startswith(value) else f"{option} {value}: {message}"
+        ) from None
 
 
 def _factors(box: str) -> tuple[float, float]:

@@ -15,10 +15,8 @@ from anabranch.scenario.traffic import traffic_name
 from anabranch.toml_text import Path
 
 
-def refusals(
-    scenario: Scenario, make: Callable[[packet.CompiledRun], packet.Simulation] = packet.new_simulation
-) -> Listing:
-    """The packet engine's refusals of each variant, found without running it."""
+def refusals(scenario: Scenario, make: Callable[[packet.CompiledRun], object] = packet.new_simulation) -> Listing:
+    """The packet engine's refusals of each variant, or those of ``make``, found without running it."""
     found = []
     for case in scenario.cases:
         spec = compile_run(case, scenario.seeds[0])

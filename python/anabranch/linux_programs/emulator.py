@@ -1,24 +1,21 @@
 """Two network namespaces joined by a path with a rate, a delay, a queue and random loss, emulated in user space."""
 
-import fcntl
 import heapq
 import os
 import random
 import select
 import signal
-import struct
-import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from anabranch.linux_network.devices import open_device
+from anabranch.linux_network.namespace import NetworkNamespace
+from anabranch.linux_network.system_calls import die_with_parent
 from anabranch.linux_programs.libbpf import LinuxError
-from anabranch.linux_programs.namespaces import inside
 
-_SET_INTERFACE = 0x400454CA
-_TUN, _WITHOUT_HEADER = 1, 0x1000
 _LARGEST_PACKET = 65536
 
 
@@ -36,10 +33,10 @@ class EmulatedPath:
 
 @dataclass(frozen=True)
 class Ends:
-    """Names of the two namespaces. Their addresses are :data:`SENDER` and :data:`RECEIVER`."""
+    """The two namespaces. Their addresses are :data:`SENDER` and :data:`RECEIVER`."""
 
-    sender: str
-    receiver: str
+    sender: NetworkNamespace
+    receiver: NetworkNamespace
 
 
 SENDER, RECEIVER = "10.99.0.1", "10.99.0.2"
@@ -50,47 +47,39 @@ def emulated(path: EmulatedPath, sysctls: Sequence[str]) -> Iterator[Ends]:
     """Make the namespaces and the path between them, with these settings of the sender's, such as net.ipv4.tcp_sack=0.
 
     Raises:
-        LinuxError: privileges, ``ip`` or TUN are absent, or Linux refuses a setting.
+        LinuxError: Linux refuses a setting.
+        NetworkError: privileges, ``ip`` or TUN are absent.
     """
-    ends = Ends(f"anabranch-{os.getpid()}-a", f"anabranch-{os.getpid()}-b")
-    made: list[str] = []
-    try:
-        for name, address, other in ((ends.sender, SENDER, RECEIVER), (ends.receiver, RECEIVER, SENDER)):
-            _ip("netns", "add", name)
-            made.append(name)
-            for words in (
-                f"tuntap add dev path mode tun|address add {address} peer {other} dev path|"
-                "link set path up txqueuelen 10000|link set lo up"
-            ).split("|"):
-                _ip("-netns", name, *words.split())
+    with ExitStack() as keep:
+        ends = Ends(keep.enter_context(NetworkNamespace()), keep.enter_context(NetworkNamespace()))
+        devices = []
+        for namespace, address in ((ends.sender, SENDER), (ends.receiver, RECEIVER)):
+            namespace.configure("link set lo up")
+            devices.append(open_device(namespace, "path", address=address))
+            keep.callback(os.close, devices[-1])
         for setting in sysctls:
-            inside(ends.sender, partial(_set, setting))
-        devices = inside(ends.sender, _open_tun), inside(ends.receiver, _open_tun)
-        emulator = os.fork()
-        if emulator == 0:
-            try:
-                _forward(devices, path)
-            finally:
-                os._exit(1)
-        for device in devices:
-            os.close(device)
+            ends.sender.run(partial(_set, setting))
+        keep.enter_context(child(partial(_forward, (devices[0], devices[1]), path)))
+        yield ends
+
+
+@contextmanager
+def child(action: Callable[[], None]) -> Iterator[None]:
+    """Call ``action``, which does not return, in a process that ends with the block, and with this process at the latest."""
+    parent = os.getpid()
+    process = os.fork()
+    if process == 0:
         try:
-            yield ends
+            die_with_parent(signal.SIGKILL)
+            if os.getppid() == parent:  # else it had ended before that call
+                action()
         finally:
-            os.kill(emulator, signal.SIGKILL)
-            os.waitpid(emulator, 0)
-    finally:
-        for name in made:
-            _ip("netns", "delete", name)
-
-
-def _ip(*words: str) -> None:
+            os._exit(1)
     try:
-        subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise LinuxError("ip is not on this system: install iproute2") from None
-    except subprocess.CalledProcessError as error:
-        raise LinuxError(f"ip {' '.join(words)}: {error.stderr.strip()}") from None
+        yield
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
 def _set(setting: str) -> None:
@@ -102,12 +91,6 @@ def _set(setting: str) -> None:
         raise LinuxError(
             f'--sysctl {setting}: {error.strerror}; it must be NAME=VALUE, such as "net.ipv4.tcp_sack=0"'
         ) from None
-
-
-def _open_tun() -> int:
-    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(device, _SET_INTERFACE, struct.pack("16sH22x", b"path", _TUN | _WITHOUT_HEADER))
-    return device
 
 
 def _forward(devices: tuple[int, int], path: EmulatedPath) -> None:

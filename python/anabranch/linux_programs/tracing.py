@@ -1,17 +1,16 @@
 """Records the calls of real flows of Linux under a congestion control, over an emulated path."""
 
-import os
-import signal
 import socket
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from anabranch.interrupts import Interruptible
-from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emulated
+from anabranch.linux_network.system_calls import NEW_NETWORK, enter
+from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, child, emulated
 from anabranch.linux_programs.loaded import LoadedObject
-from anabranch.linux_programs.namespaces import inside
 from anabranch.linux_programs.recorder import Recorder
 from anabranch.progress import Shown
 
@@ -27,28 +26,23 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
 
     Raises:
         KeyboardInterrupt: it was interrupted, and the file has the calls until then.
-        LinuxError: Linux refuses the object, it does not record its calls, or the path cannot be made.
+        LinuxError: Linux refuses the object, or it does not record its calls.
+        NetworkError: the path cannot be made.
     """
     with LoadedObject(path) as control:
         name = next(iter(control.register()))
-        with emulated(network, sysctls) as ends, Recorder(control, name, output) as recorder:
-            traffic = os.fork()
-            if traffic == 0:
-                try:
-                    _transfer(ends, name)
-                finally:
-                    os._exit(1)
-            try:
-                # An exception of a signal's handler would be lost in the recorder's callback.
-                stop = threading.Event()
-                with Interruptible(stop), Shown(1) as shown:
-                    while recorder.calls < calls and shown.elapsed_s() < longest_s and not stop.is_set():
-                        recorder.poll()
-                        done = max(recorder.calls / calls, shown.elapsed_s() / longest_s)
-                        shown.show(done, f"calls of {name}", f"{recorder.calls} recorded")
-            finally:
-                os.kill(traffic, signal.SIGKILL)
-                os.waitpid(traffic, 0)
+        with (
+            emulated(network, sysctls) as ends,
+            Recorder(control, name, output) as recorder,
+            child(partial(_transfer, ends, name)),
+        ):
+            # An exception of a signal's handler would be lost in the recorder's callback.
+            stop = threading.Event()
+            with Interruptible(stop), Shown(1) as shown:
+                while recorder.calls < calls and shown.elapsed_s() < longest_s and not stop.is_set():
+                    recorder.poll()
+                    done = max(recorder.calls / calls, shown.elapsed_s() / longest_s)
+                    shown.show(done, f"calls of {name}", f"{recorder.calls} recorded")
         if stop.is_set():
             raise KeyboardInterrupt
         return recorder.calls
@@ -56,13 +50,15 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
 
 def _transfer(ends: Ends, control: str) -> None:
     """Send from one namespace to the other, until the process is killed."""
-    listener = inside(ends.receiver, socket.socket)
+    enter(ends.receiver.descriptor, NEW_NETWORK)
+    listener = socket.socket()
     listener.bind((RECEIVER, _PORT))
     listener.listen()
     threading.Thread(target=_receive, args=(listener,), daemon=True).start()
+    enter(ends.sender.descriptor, NEW_NETWORK)
     block = bytes(1 << 16)
     while True:
-        sender = inside(ends.sender, socket.socket)
+        sender = socket.socket()
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         sender.connect((RECEIVER, _PORT))
         end = time.monotonic() + _CONNECTION_S

@@ -45,6 +45,8 @@ _ROUTES: dict[str, type[pl.DataType]] = {
 }  # fmt: skip
 
 
+IN_A_SWEEP = ", in a sweep"
+"""Stands behind the engine's name in the manifest of a sweep's results."""
 DIRECTORY = "run directory"
 """The key of the matrix that tells run directories apart."""
 
@@ -158,13 +160,15 @@ def read(directories: Iterable[Path]) -> Runs:
         Source(directory, name, _read_manifest(directory)) for directory, name in zip(directories, names, strict=True)
     ]
     several = len(sources) > 1
+    # One does not choose an engine for a network.
+    engines = len({source.manifest["engine"].removesuffix(IN_A_SWEEP) for source in sources})
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
     flows = _table(sources, "flows", runs).with_columns(active_share())
     return Runs(
         sources=sources,
         keys=([DIRECTORY] if several else []) + keys,
-        treatments={DIRECTORY}.union(*(source.treatments for source in sources)),
+        treatments=set[str]().union([] if engines > 1 else [DIRECTORY], *(source.treatments for source in sources)),
         variants=variants,
         table=runs,
         flows=flows,

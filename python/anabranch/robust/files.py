@@ -281,7 +281,7 @@ def _rate_or_none(text: str) -> float | None:
     except units.UnitError as error:
         if Path(text).exists() or text.startswith(_NAMED):
             return None
-        raise RobustError(f"{text}: is neither a file nor a rate; it {error}") from None
+        raise RobustError(f"{text}: is neither a file nor a rate: it {error}") from None
 
 
 def _rate(value: object, where: str) -> float:

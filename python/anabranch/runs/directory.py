@@ -37,7 +37,7 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
         self.path = path
         self._workspace = path / WORKSPACE
         self._purpose = purpose
-        self._lock = Lock(self._workspace / _LOCK)
+        self._lock = Lock(self._workspace / _LOCK, of=path)
         self._is_complete = False
         self.kept = KeptRuns(self._workspace / _FINISHED)
 

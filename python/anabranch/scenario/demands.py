@@ -22,6 +22,21 @@ def demands_of(entry: Traffic, topology: "Topology", names: Names, capacities: S
     Raises:
         ValueError: a node is unknown, or no demand is left.
     """
+    scaled = scaled_demands(entry, topology, names, capacities)
+    left = [(source, target, round(rate)) for source, target, rate in scaled if round(rate) > 0]
+    if not left:
+        raise ValueError("no demand is left: none is between these nodes, or all are below 1 bit/s")
+    return left
+
+
+def scaled_demands(
+    entry: Traffic, topology: "Topology", names: Names, capacities: Sequence[int]
+) -> list[tuple[int, int, float]]:
+    """The same before rates are rounded to whole bit/s, and those without any are left out.
+
+    Raises:
+        ValueError: a node is unknown, or a demand is too large.
+    """
     ends = [{names.node_index[name] for name in group} for group in ends_of(entry, names)]
     if entry.gravity is not None:
         found = _by_gravity(entry.gravity, names, capacities, *ends)
@@ -36,10 +51,7 @@ def demands_of(entry: Traffic, topology: "Topology", names: Names, capacities: S
         raise ValueError(
             f"{names.nodes[too_large[0]]} sends {too_large[2]:g} bit/s, at most {units.LARGEST:g} are possible; give a smaller scale"
         )
-    left = [(source, target, round(rate)) for source, target, rate in scaled if round(rate) > 0]
-    if not left:
-        raise ValueError("no demand is left: none is between these nodes, or all are below 1 bit/s")
-    return left
+    return scaled
 
 
 def _by_gravity(

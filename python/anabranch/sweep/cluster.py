@@ -9,6 +9,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from anabranch.progress import StatusLine
 from anabranch.sweep.errors import SweepError
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
 from anabranch.sweep.workers import Answer, Died
@@ -25,8 +26,8 @@ ASK_S = 1.0
 class Cluster:
     """The workers of a dask scheduler. Workers may come and go; the scheduler gives the chunks of one that dies to another."""
 
-    def __init__(self, address: str) -> None:
-        """Connect.
+    def __init__(self, address: str, show: bool = True) -> None:
+        """Connect; ``show`` says on standard error for how long that goes on.
 
         Raises:
             SweepError: dask.distributed is not installed, or no scheduler answers.
@@ -40,7 +41,7 @@ class Cluster:
         for name in ("distributed", "distributed.client"):  # workers may come and go; the sweep says what matters
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
-        if reason := _why_no_scheduler(address):
+        if reason := _why_no_scheduler(address, show):
             raise SweepError(
                 f"cluster {address}: no scheduler answers ({reason}); give its address, such as tcp://10.0.0.1:8786"
             )
@@ -126,11 +127,15 @@ class Cluster:
         self._client.close()
 
 
-def _why_no_scheduler(address: str) -> str | None:
+def _why_no_scheduler(address: str, show: bool) -> str | None:
     """Why no scheduler answers there, if none does. A client of dask would wait without end for a server that says nothing."""
-    with ThreadPoolExecutor(1) as thread:  # a notebook's own thread has an event loop already
+    with ThreadPoolExecutor(1) as thread, StatusLine() as line:  # a notebook's own thread has an event loop already
+        asked = thread.submit(asyncio.run, asyncio.wait_for(_kind(address), CONNECT_S))
+        while not concurrent.futures.wait([asked], timeout=ASK_S).done:
+            if show:
+                line.say(f"cluster {address}: waiting for an answer of the scheduler, {CONNECT_S} s at most")
         try:
-            kind = thread.submit(asyncio.run, asyncio.wait_for(_kind(address), CONNECT_S)).result()
+            kind = asked.result()
         except TimeoutError:
             return f"no connection or no answer of dask within {CONNECT_S} s"
         except (OSError, ValueError) as error:

@@ -118,7 +118,7 @@ class _Work:
         if self._cluster is not None:
             from anabranch.sweep.cluster import Cluster
 
-            return Cluster(self._cluster)
+            return Cluster(self._cluster, self._show)
         jobs = 1 if in_real_time else min(self._jobs, runs)
         return Here(self._stop) if jobs == 1 else Processes(jobs)
 

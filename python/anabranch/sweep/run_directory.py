@@ -8,6 +8,7 @@ import polars as pl
 
 from anabranch import units
 from anabranch.output_files import unwritable, write_new_json, write_new_table
+from anabranch.report.run_directory import IN_A_SWEEP
 from anabranch.result_tables import PREDICTED, SCHEMAS
 from anabranch.results import MANIFEST
 from anabranch.runs.manifest import FORMAT
@@ -51,7 +52,7 @@ def write(result: SweepResult, folder: Path) -> None:
         "format": FORMAT,
         "anabranch": document["anabranch"],
         "title": document["title"],
-        "engine": f"{engines}, in a sweep",  # a report offers to replay the runs of a directory, and this one is not kept
+        "engine": engines + IN_A_SWEEP,  # a report offers to replay the runs of a directory, and this one is not kept
         "scenario": document["document"],
         "scenario_hash": document["document_hash"],
         "command": ["anabranch", "sweep", document["plan"]],

@@ -58,7 +58,7 @@ class Store(AbstractContextManager["Store"]):
         self.finished: set[int] = set()
         self._sweep = sweep
         self._workspace = path / WORKSPACE
-        self._lock = Lock(self._workspace / _LOCK)
+        self._lock = Lock(self._workspace / _LOCK, of=path)
         self._schemas = {name: schema(name, sweep.labels([]).schema) for name in _TABLES}
         self._where: dict[str, dict[str, Path]] = {name: {} for name in _TABLES}
         """The file that has the results of a run, by its hash."""
@@ -131,7 +131,10 @@ class Store(AbstractContextManager["Store"]):
             rows = [*self._added[name], *self._found(name)]
             self._added[name] = []
             if rows:
-                self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
+                try:
+                    self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
+                except FileError as error:
+                    raise FileError(f"{error}; runs written before are kept, and the same command goes on") from None
         self.finished |= {number for _, number in pairs}
         self._numbers, self._recalled = {}, {}
         self._is_torn = False

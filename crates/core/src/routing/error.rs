@@ -129,8 +129,8 @@ pub enum RoutingError {
     },
     /// A path hop by hop that is longer than a packet lives.
     #[error(
-        "the path from node {src} to node {dst} has {links} links, but hop by hop a packet crosses {most} at most \
-         (its time to live, RFC 1700); use explicit paths, such as paths = {{ shortest = 1 }}"
+        "the path has {links} links, but hop by hop a packet crosses {most} at most (its time to live, RFC 1700); \
+         use explicit paths, such as paths = {{ shortest = 1 }}"
     )]
     TooFar {
         /// Where it begins.

@@ -37,6 +37,15 @@ class Host:
     """Descriptor of its TUN device."""
 
 
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a host."""
+
+    sysctls: Mapping[str, str]
+    route: Mapping[str, str]
+    """Metrics of its route, for ``ip route``."""
+
+
 def address(node: int) -> str:
     """The address of a node's host."""
     return str(_FIRST_ADDRESS + node)
@@ -49,13 +58,26 @@ def make_hosts(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack], keep: 
         StackError: two stacks need different settings of one host.
         NetworkError: Linux refuses a namespace, a device or a setting.
     """
+    mtu = _mtu(spec, stacks)
+    return [_host(node, own, mtu, keep) for node, own in host_settings(spec, stacks).items()]
+
+
+def host_settings(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> dict[int, Settings]:
+    """The settings of each host of a compiled run, by its node.
+
+    Raises:
+        StackError: two stacks need different settings of one host.
+    """
     used: dict[int, list[LinuxStack]] = {}
     for group in spec["traffic"]:
         own = [stacks[group["transport"]["tcp"]["stack"]]] if "tcp" in group["transport"] else []
         for node in {node for pair in group["pairs"] for node in pair}:
             used.setdefault(node, []).extend(own)
-    mtu = _mtu(spec, stacks)
-    return [_host(spec, node, own, mtu, keep) for node, own in sorted(used.items())]
+    settings = {}
+    for node, own in sorted(used.items()):
+        sysctls, route = (_together(spec["nodes"][node], own, what) for what in ("sysctls", "route"))
+        settings[node] = Settings(needed(_COMMON | sysctls), route)
+    return settings
 
 
 def _mtu(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> int:
@@ -65,18 +87,15 @@ def _mtu(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> int:
     return max([stack.mtu for stack in stacks.values()] + datagrams)
 
 
-def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu: int, keep: ExitStack) -> Host:
-    name = spec["nodes"][node]
-    sysctls = _together(name, stacks, "sysctls")
-    route = _together(name, stacks, "route")
+def _host(node: int, settings: Settings, mtu: int, keep: ExitStack) -> Host:
     namespace = keep.enter_context(NetworkNamespace())
-    for key, value in needed(_COMMON | sysctls).items():
+    for key, value in settings.sysctls.items():
         namespace.set_sysctl(key, value)
     namespace.configure("link set lo up")
     device = open_device(namespace, DEVICE, address=address(node), mtu=mtu)
     keep.callback(os.close, device)
-    if route:
-        metrics = " ".join(f"{key} {value}" for key, value in route.items())
+    if settings.route:
+        metrics = " ".join(f"{key} {value}" for key, value in settings.route.items())
         namespace.configure(f"route replace default dev {DEVICE} src {address(node)} {metrics}")
     return Host(node, namespace, device)
 

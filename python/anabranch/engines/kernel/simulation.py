@@ -10,7 +10,7 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.array_types import Columns
-from anabranch.engines.kernel.hosts import make_hosts
+from anabranch.engines.kernel.hosts import host_settings, make_hosts
 from anabranch.engines.kernel.iperf3.flows import iperf3_flows
 from anabranch.engines.kernel.iperf3.processes import Iperf3Processes
 from anabranch.engines.kernel.iperf3.report import Report
@@ -207,6 +207,16 @@ class KernelSimulation:
     def take_capture(self, link: int) -> bytes:
         """The packets captured on a link since the last call."""
         return self._run.take_capture(link)
+
+
+def require_possible(spec: CompiledRun) -> None:
+    """Check a compiled run without making its namespaces.
+
+    Raises:
+        ValueError: names the part of a stack that Linux does not do.
+    """
+    with ExitStack() as keep:
+        host_settings(spec, _stacks(spec, Programs(keep)))
 
 
 def _stacks(run: Mapping[str, Any], programs: Programs) -> dict[int, LinuxStack]:

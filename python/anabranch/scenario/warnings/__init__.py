@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 from anabranch import units
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
-from anabranch.scenario.warnings.of_network import unreached_thresholds, unused_defaults
+from anabranch.scenario.warnings.of_network import (
+    idle_events,
+    replaced_impairments,
+    unreached_thresholds,
+    unused_defaults,
+)
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
-from anabranch.scenario.warnings.of_traffic import late_flows
+from anabranch.scenario.warnings.of_traffic import late_flows, small_demands
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
@@ -51,6 +56,8 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
     hosts = set(names.hosts)
     others = [node for node in names.nodes if node not in hosts]
     for index, entry in enumerate(case.variant.traffic):
+        if entry.trace is not None or entry.matrix is not None:  # these name the nodes themselves
+            continue
         for key, end in (("from", entry.from_), ("to", entry.to)):
             if end == groups.ALL:
                 message = f'includes {len(others)} nodes that only forward, such as {others[0]}; "hosts" are the other {len(hosts)}'
@@ -64,9 +71,12 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     _topology,
     unused_defaults,
     unreached_thresholds,
+    replaced_impairments,
+    idle_events,
     _no_samples,
     _forwarding_nodes,
     late_flows,
+    small_demands,
     stacks,
     routes,
 )

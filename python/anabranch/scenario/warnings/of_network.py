@@ -1,9 +1,10 @@
-"""Keys of the topology without effect."""
+"""Keys of the topology, impairments and events without effect."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anabranch import units
+from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Problem
 from anabranch.toml_text import Path
@@ -35,3 +36,31 @@ def unreached_thresholds(case: "Case") -> Iterator[Problem]:
             if threshold is not None and limit.unit == "packets" and threshold >= limit.amount:
                 message = f'is never reached by a queue of "{queue.limit}", which acts as drop-tail; give less, or a greater limit'
                 yield Problem(("topology", *path, key), message, threshold)
+
+
+def replaced_impairments(case: "Case") -> Iterator[Problem]:
+    """Impairments whose links have all a later one, which holds."""
+    names, later = Names.of(case.topology), set[int]()
+    for index, one in reversed([*enumerate(case.variant.impairments)]):
+        own = set(names.links_between(one.link, one.one_way))
+        if own <= later:
+            yield Problem(("impairments", index), "has no effect: later ones name all of its links; leave it out")
+        later |= own
+
+
+def idle_events(case: "Case") -> Iterator[Problem]:
+    """Failures of links that are down, and repairs of links that are up."""
+    names, down = Names.of(case.topology), set[int]()
+    for index, event in sorted(enumerate(case.variant.events), key=lambda one: units.duration(one[1].at)):
+        if event.fail is not None:
+            failed = set(names.links_between(event.fail, event.one_way))
+            if failed <= down:
+                yield Problem(("events", index, "fail"), "has no effect: this link is down already", event.fail)
+            down |= failed
+        elif event.repair is not None:
+            repaired = set(names.links_between(event.repair, event.one_way))
+            if not repaired & down:
+                yield Problem(
+                    ("events", index, "repair"), "has no effect: no event before fails this link", event.repair
+                )
+            down -= repaired

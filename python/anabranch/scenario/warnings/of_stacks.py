@@ -41,7 +41,15 @@ def _unused(name: str, stack: Stack) -> Iterator[Problem]:
 def _early_timeout(name: str, stack: Stack) -> Iterator[Problem]:
     """The retransmission timer expires before the ACK of a lone segment is due."""
     timer = stack.ack.compiled().get("timer", 0)
-    if stack.detection.name == "fast-rto" or timer < units.duration(stack.min_rto):
+    if stack.detection.name == "fast-rto":
+        if timer:
+            message = (
+                "makes a lone segment wait for its ACK for longer than FastRTO may last, which has no lower bound, so that it is "
+                'sent again; give ack = "immediate", as MPRC has it'
+            )
+            yield Problem(("stacks", name, "ack"), message, stack.ack.name)
+        return
+    if timer < units.duration(stack.min_rto):
         return
     if timer > units.duration(stack.rto_granularity):
         message = (

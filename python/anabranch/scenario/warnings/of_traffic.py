@@ -1,12 +1,14 @@
-"""Traffic whose flows never start."""
+"""Traffic whose flows never start, or are left out."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anabranch import units
+from anabranch.scenario.arrivals import link_capacities
+from anabranch.scenario.demands import scaled_demands
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
-from anabranch.scenario.problems import Problem
+from anabranch.scenario.problems import MISSING, Problem
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
@@ -41,6 +43,22 @@ def _staggered(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
         latest = _seconds(start + (flows - 1) * stagger)
         message = f"{_said(case, flows - in_time, flows)}; the last starts at {latest}"
         yield Problem(("traffic", index, "stagger"), message, entry.stagger)
+
+
+def small_demands(case: "Case") -> Iterator[Problem]:
+    """Demands of a matrix or of gravity that round to no bit/s, so that their pairs have no flow."""
+    names, section = Names.of(case.topology), case.variant.topology
+    for index, entry in enumerate(case.variant.traffic):
+        if not entry.has_rates:
+            continue
+        capacities = link_capacities(section, case.topology, names, units.duration(case.variant.run.duration))
+        demands = scaled_demands(entry, case.topology, names, capacities)
+        small = [(source, target) for source, target, rate in demands if rate > 0 and round(rate) == 0]
+        if small:
+            source, target = (names.nodes[node] for node in small[0])
+            message = f"leaves out {len(small)} of {len(demands)} demands, such as {source} -> {target}: they are below 1 bit/s"
+            key = "scale" if entry.scale is not None else "matrix" if entry.matrix is not None else "gravity"
+            yield Problem(("traffic", index, key), message, entry.scale if key == "scale" else MISSING)
 
 
 def _said(case: "Case", late: int, flows: int) -> str:
