@@ -1,6 +1,5 @@
 """Random scenarios: no result may contradict another. ``make fuzz`` runs many more."""
 
-import json
 from threading import Event
 from typing import Any
 
@@ -46,7 +45,7 @@ def test_predictions_that_once_could_not_be_are_right(number: int) -> None:
 )
 def test_a_prediction_that_cannot_be_is_found(table: str, column: str, value: float, says: str) -> None:
     spec = compile_run(Scenario.from_toml(LINE).cases[0], 1)
-    run = predicted.made(json.dumps(spec))
+    run = predicted.made(spec)
     tables = {"flows": run.flows(), "links": run.links()}
     assert predicted.violations(spec, tables["flows"], tables["links"], converged=True) == []
     tables[table][column][0] = value
