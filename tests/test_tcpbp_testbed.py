@@ -97,8 +97,8 @@ def test_link_state_is_the_mean_of_the_last_three_samples() -> None:
 def test_the_controller_measures_the_cables_and_routes_real_tcp_by_what_it_measures() -> None:
     """Losses within binomial bounds and delays within 2 ms of what the cables have; a flow of a metric's port sends over that metric's route.
 
-    The 2 ms hold for the median cable. On a busy machine the frames of some cable wait for a processor, so each has 10 ms. Some of them are
-    lost then, so two cables may lose 2 % more.
+    The 2 ms hold for the median cable. On a busy machine the frames of some cable wait for a processor, so each has 10 ms. If switches
+    drop such frames, losses must be right once the controller has measured anew.
     """
     if (reason := lacking()) is not None:
         pytest.skip(reason)
@@ -106,15 +106,12 @@ def test_the_controller_measures_the_cables_and_routes_real_tcp_by_what_it_measu
     with lab.Testbed(PLAN, 1) as bed:
         with Probes(PLAN, bed.hosts, 1):
             routed = bed.wait_for_routes(20)
+            for later_s in (60, 100):
+                if wrong_losses(routed):
+                    routed = bed.wait_for_routes(later_s)
         true = {(link.source, link.target): link for link in PLAN.topology.links}
         assert routed.links.keys() == true.keys()
-        packets = PROBE_BPS / (8 * 1500) * 10
-        beyond = []
-        for ends, (_, loss) in routed.links.items():
-            exact = true[ends].loss or 0.0
-            beyond.append(abs(loss - exact) - 5 * sqrt(exact / packets) - 5 / packets)
-        assert sum(wrong > 0 for wrong in beyond) <= 2
-        assert max(beyond) < 0.02
+        assert not wrong_losses(routed)
         wrong_s = [abs(delay_s - (true[ends].delay_s or 0.0)) for ends, (delay_s, _) in routed.links.items()]
         assert median(wrong_s) < 2e-3
         assert max(wrong_s) < 10e-3
@@ -131,6 +128,18 @@ def test_the_controller_measures_the_cables_and_routes_real_tcp_by_what_it_measu
     while programs() != before and time.monotonic() < end:
         time.sleep(0.1)
     assert programs() == before
+
+
+def wrong_losses(routed: lab.Routed) -> list[tuple[str, str]]:
+    """The cables whose measured losses are beyond binomial bounds."""
+    packets = PROBE_BPS / (8 * 1500) * 10
+    exact = {(link.source, link.target): link.loss or 0.0 for link in PLAN.topology.links}
+    measured = {ends: loss for ends, (_, loss) in routed.links.items()}
+    return [
+        ends
+        for ends, loss in measured.items()
+        if abs(loss - exact[ends]) >= 5 * sqrt(exact[ends] / packets) + 5 / packets
+    ]
 
 
 def programs() -> Counter[str]:

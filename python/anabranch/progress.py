@@ -192,5 +192,5 @@ class Computing(Ticking):
         self._what = what
 
     def status(self) -> str:
-        """What is computed, and for how long."""
+        """The name of the computation, and its time so far."""
         return f"computing {self._what}: {self.elapsed_s():.0f} s"

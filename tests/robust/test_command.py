@@ -219,13 +219,14 @@ def test_one_way_networks_name_the_pair_without_a_path(capsys: pytest.CaptureFix
     assert "B -> A has no path" in capsys.readouterr().err
 
 
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_ctrl_c_prints_the_best_routing_so_far(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(lp, "_run", interrupt)
+    monkeypatch.setattr(lp, "_run", _interrupt)
     code, out, error = run(capsys, "--json")
     document = json.loads(out)
     assert code == 130
@@ -237,10 +238,7 @@ def test_ctrl_c_prints_the_best_routing_so_far(
 def test_ctrl_c_says_so_for_protection_and_for_the_steps_of_a_sweep(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(lp, "_run", interrupt)
+    monkeypatch.setattr(lp, "_run", _interrupt)
     code, out, error = run(capsys, "--paths", "2", "--sweep")
     assert code == 130
     assert "0 %" in out

@@ -1,4 +1,4 @@
-//! Compares the segments that were sent with those that a script expects.
+//! Compares the segments that were sent with the segments that a script expects.
 
 use super::info;
 use super::wire::{Ecn, Segment, TcpOption};

@@ -76,8 +76,8 @@ pub struct Link {
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,
-    /// The raw counters from which [`Self::counters`] computes its result: `bytes` counts all packets that have entered the FIFO, `transmissions`
-    /// only those that a failure has removed from it.
+    /// [`Self::counters`] computes its result from these. `bytes` counts all packets that have entered the FIFO. `transmissions` counts only
+    /// packets that a failure has removed from it.
     counters: LinkCounters,
     /// The slot of the packet that is `limit_packets` before the end of the FIFO, if the FIFO has as many.
     limit_slot: u32,
