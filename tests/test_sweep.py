@@ -1,4 +1,4 @@
-"""Sweeps: their values, their runs, the results that they keep, and their messages about mistakes."""
+"""Sweeps: their runs, the results that they keep, and their commands."""
 
 import json
 import math
@@ -16,22 +16,19 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import output_files, progress, statistics, units
+from anabranch import output_files, statistics
 from anabranch.cli import status
 from anabranch.output_files import FileError, unwritable
 from anabranch.progress import Shown
-from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
 from anabranch.runs.kept import engine_build
-from anabranch.scenario import Scenario, ScenarioError
+from anabranch.scenario import Scenario
 from anabranch.sweep import (
-    PlanError,
     Sweep,
     SweepError,
     SweepResult,
     estimate,
     execution,
-    run_directory,
     store,
     workers,
 )
@@ -53,153 +50,6 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(workers, "execute", counted)
     return hashes
-
-
-def values(plan: Sweep, column: str) -> list[object]:
-    """The values of a column over all points, without repetition."""
-    own = plan.labels([point * len(plan.seeds) * len(plan.engines) for point in range(plan.points)])
-    return own[column].unique(maintain_order=True).to_list()
-
-
-def test_ranges_are_those_of_numpy(tmp_path: Path) -> None:
-    log = sweep(tmp_path, losses='{ from = 1e-4, to = 1e-1, values = 7, scale = "log" }')
-    assert values(log, "loss") == pytest.approx(np.geomspace(1e-4, 1e-1, 7), rel=1e-5)
-    more = 'topology.links.0.delay = { from = "5ms", to = "50ms", values = 4 }'
-    linear = sweep(tmp_path, more=more)
-    assert values(linear, "delay") == pytest.approx(np.linspace(0.005, 0.05, 4))
-
-
-def test_a_range_has_no_more_digits_than_its_unit(tmp_path: Path) -> None:
-    more = 'topology.links.0.capacity = { from = "10 kbps", to = "20 kbps", values = 7 }'
-    rates = np.array(values(sweep(tmp_path, more=more), "capacity"))
-    assert (rates == np.round(rates)).all()
-    assert rates == pytest.approx(np.linspace(10e3, 20e3, 7), rel=1e-4)
-
-
-def test_keys_of_a_zip_vary_together(tmp_path: Path) -> None:
-    more = '[[conditions.zip]]\nrun.duration = ["100ms", "200ms"]\ntopology.links.0.delay = ["5ms", "9ms"]'
-    found = sweep(tmp_path, more=more)
-    assert found.points == 2 * 3 * 2
-    pairs = found.labels(range(found.planned)).select("duration", "delay").unique().sort("duration").rows()
-    assert pairs == [(0.1, 0.005), (0.2, 0.009)]
-
-
-def test_random_samples_fill_their_ranges_and_more_of_them_leave_the_first_ones(tmp_path: Path) -> None:
-    more = (
-        '[[conditions.random]]\nsamples = {}\ntopology.links.0.delay = {{ from = "1ms", to = "100ms", scale = "log" }}'
-    )
-    few, many = (sweep(tmp_path, more=more.format(count)) for count in (20, 400))
-    drawn = np.array(values(many, "delay"), dtype=float)
-    assert drawn[:20].tolist() == values(few, "delay")
-    # On a log scale half of them are below the geometric mean, 10 ms: 200 of 400, with a standard deviation of 10.
-    assert 150 < (drawn < 0.01).sum() < 250
-    assert drawn.min() < 0.0015
-    assert 0.07 < drawn.max() <= 0.1
-
-
-def test_a_point_that_is_drawn_again_is_run_once(tmp_path: Path) -> None:
-    more = "[[conditions.random]]\nsamples = 100\ntraffic.0.flows = [1, 2]\nrun.duration = ['1s', '2s']"
-    found = sweep(tmp_path, more=more)
-    assert found.points == 2 * 3 * 4
-    points = found.labels(range(found.planned)).drop("run", "seed").unique()
-    assert points.height == found.cells
-
-
-def test_equal_values_of_the_scenario_are_refused_there(tmp_path: Path) -> None:
-    path = plan(tmp_path)
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace('"300ms"', '["100ms", "0.1s"]'))
-    with pytest.raises(ScenarioError, match=r"scenario.toml:5: run.duration = .*: values must differ from each other"):
-        Sweep.load(path)
-
-
-def test_lists_of_the_scenario_are_parameters_unless_the_plan_replaces_them(tmp_path: Path) -> None:
-    path = plan(tmp_path)
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace('"300ms"', '["100ms", "200ms"]').replace("0.01", "[0.1, 0.2]"))
-    found = Sweep.load(path)
-    assert found.treatments == ["variant_stack"]
-    assert found.conditions == ["loss", "duration"]
-    assert values(found, "duration") == [0.1, 0.2]
-    assert values(found, "loss") == [0.01, 0.02, 0.03]
-
-
-def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: Path) -> None:
-    """Common random numbers: treatments differ by what they do, not by luck."""
-    found = sweep(tmp_path, seeds=3, engines=["packet", "predict"])
-    table = found.labels(range(found.planned))
-    assert table.height == 2 * 3 * 2 * 3
-    seeds = table.group_by("engine", "variant_stack", "loss").agg(pl.col("seed").sort())["seed"].to_list()
-    assert seeds == [[1, 2, 3]] * 12
-    for cell in range(found.cells):
-        for seed in range(6):
-            assert found.cell_and_seed(found.number(cell, seed)) == (cell, seed)
-    numbers = {found.number(cell, seed) for cell in range(found.cells) for seed in range(6)}
-    assert numbers == set(range(6 * found.cells))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("seeds = 2", "sceds = 2"), 'plan.toml:2: sceds: unknown key; did you mean "seeds"?'),
-        (("scenario.toml", "other.toml"), 'plan.toml:1: scenario = "other.toml": cannot be read'),
-        (("cubic", "cubicc"), 'plan.toml:7: treatments."traffic[0].stack" = "cubicc": no such stack'),
-        (("0.03", "3"), 'plan.toml:10: conditions."impairments[0].loss" = 3'),
-        (("[0.01, 0.02, 0.03]", "[]"), 'conditions."impairments[0].loss" = []: needs at least one value'),
-        (("[0.01, 0.02, 0.03]", "{ from = 0.1, to = 0.01, values = 3 }"), "from must be less than to"),
-        (("[0.01, 0.02, 0.03]", "{ from = 0, to = 0.1, values = 3, scale = 'log' }"), "from must be greater than 0"),
-        (("[0.01, 0.02, 0.03]", "{ from = 0.1, to = 0.2 }"), "values must say how many"),
-        (("impairments[0]", "impairments[7]"), 'cannot set "impairments[7].loss": impairments has no 7'),
-        (("['packet']", "['packet', 'packet']"), "engines must differ from each other"),
-        (("[treatments]", "[treatments]\nrun.seeds = 5"), "give seeds in the plan"),
-        (
-            ("[treatments]", "[treatments]\nrun = [{ duration = '1s' }, { duration = '2s', seeds = 3 }]"),
-            "give seeds in the plan",
-        ),
-        (
-            ("[treatments]", "[treatments]\nimpairments.0.loss = [0.1, 0.2]"),
-            'plan.toml:11: conditions."impairments[0].loss": sets the same value as impairments.0.loss; keep one',
-        ),
-        (
-            ("[treatments]", "[treatments]\ntopology.queue.limit = '9 packets'\n'topology.queue' = 'codel'"),
-            'treatments."topology.queue": sets the same value as topology.queue.limit; keep one',
-        ),
-        (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
-        (("[treatments]", "[[treatments.random]]\nrun.duration = ['1s']\n[treatments]"), "samples must say how many"),
-        (
-            ("0.03", "[0.03, 0.04]"),
-            'conditions."impairments[0].loss" = [0.03, 0.04]: each value must be a single one; here is a list inside it',
-        ),
-        (
-            ("0.03", "{ model = 'periodic', every = [9, 10] }"),
-            "each value must be a single one; here is a list inside it",
-        ),
-        (("0.03", "'1%'"), 'values must differ from each other; 0.01 and "1%" are equal'),
-        (
-            (
-                "[treatments]",
-                "[[treatments.zip]]\nrun.duration = ['1s', '1000ms']\ntraffic.0.flows = [2, 2]\n[treatments]",
-            ),
-            'treatments.zip[0]: values must differ from each other; ["1s", 2] and ["1000ms", 2] are equal',
-        ),
-    ],
-)
-def test_mistakes_are_named_with_their_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    path = plan(tmp_path)
-    text = path.read_text()
-    assert change[0] in text
-    path.write_text(text.replace(*change))
-    with pytest.raises(PlanError) as error:
-        Sweep.load(path)
-    assert message in str(error.value)
-
-
-def test_a_mistake_of_the_scenario_is_named_there(tmp_path: Path) -> None:
-    path = plan(tmp_path)
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace("300ms", "300 moons"))
-    with pytest.raises(ScenarioError, match=r'scenario.toml:5: run.duration = "300 moons"'):
-        Sweep.load(path)
 
 
 @pytest.mark.parametrize("engine", ["packet", "predict"])
@@ -692,105 +542,6 @@ def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="/out: in use by process"):
         found.execute(tmp_path / "out", jobs=1)
-
-
-def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
-    """The same matrix, swept and run: the same summary, and conditions that are numbers with their unit."""
-    more = 'topology.links.0.delay = ["5ms", "10ms", "12.5ms"]'
-    result = sweep(tmp_path, losses=(0.01,), links=True, more=more).execute(tmp_path / "out", jobs=1)
-    run_directory.write(result, tmp_path / "swept" / "out")
-    text = (tmp_path / "scenario.toml").read_text()
-    matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace('"5ms"', '["5ms", "10ms", "12.5ms"]')
-    Scenario.from_toml(matrix).run(seeds=[1, 2], directory=tmp_path / "run")
-    tables = []
-    for folder, stack in (("swept/out", "variant_stack"), ("run", "stack")):
-        runs = report_of([tmp_path / folder])
-        assert runs.treatments - {"run directory"} == {stack}
-        assert all(variant.units == {"delay": "s"} for variant in runs.variants)
-        places = [(variant.values[stack], variant.numbers["delay"]) for variant in runs.variants]
-        head = pl.DataFrame(places, schema=["which", "delay"], orient="row").with_row_index("variant")
-        tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
-        assert runs.links.height == 2 * 3 * 2 * 2
-    assert_frame_equal(*(table.sort("which", "delay") for table in tables))
-
-
-def test_a_sweep_and_a_run_by_one_engine_are_treatments(tmp_path: Path) -> None:
-    result = sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
-    run_directory.write(result, tmp_path / "swept" / "out")
-    Scenario.from_toml((tmp_path / "scenario.toml").read_text()).run(seeds=[1], directory=tmp_path / "run")
-    assert "run directory" in report_of([tmp_path / "swept" / "out", tmp_path / "run"]).treatments
-
-
-def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:
-    """A scenario takes each value as the report writes it, and means the same by it."""
-    texts = ["1048576 B", "1048577 B", "1 MB"]
-    plan(tmp_path, losses=(0.01,), more=f"traffic.0.size = {texts}")
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "1 MB"'))
-    result = Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1)
-    run_directory.write(result, tmp_path / "swept")
-    written = {variant.values["size"] for variant in report_of([tmp_path / "swept"]).variants}
-    assert {units.size(text) for text in written} == {units.size(text) for text in texts}
-
-
-def test_a_report_takes_limits_of_several_units_as_they_are_written(tmp_path: Path) -> None:
-    texts = ["50 packets", "1 bdp", "30 kB"]
-    result = sweep(tmp_path, losses=(0.01,), more=f"topology.queue.limit = {texts}").execute(tmp_path / "out", jobs=1)
-    run_directory.write(result, tmp_path / "swept")
-    assert {variant.values["limit"] for variant in report_of([tmp_path / "swept"]).variants} == set(texts)
-
-
-def test_a_report_keeps_the_unit_of_frequencies(tmp_path: Path) -> None:
-    plan(tmp_path, losses=(0.01,), more='traffic.0.short.arrivals = ["100/s", "200/s", "1/ms"]')
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(
-        scenario.read_text().replace("bulk = true", 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }')
-    )
-    run_directory.write(Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1), tmp_path / "swept")
-    variants = report_of([tmp_path / "swept"]).variants
-    assert {variant.numbers["arrivals"] for variant in variants} == {100, 200, 1000}
-    assert all(variant.units == {"arrivals": "a second"} for variant in variants)
-
-
-def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without links, with failed runs, and with two engines."""
-    found = sweep(tmp_path, engines=["packet", "predict"], more='traffic.0.start = ["0s", "200ms"]')
-    found.execute(tmp_path / "out", jobs=1)
-    page = tmp_path / "page.html"
-    assert status(["report", str(tmp_path / "out"), "-o", str(page)]) == 0
-    text = page.read_text()
-    assert "Two stacks over a link that loses" in text
-    assert "Goodput, ranked within each condition" in text
-    assert "anabranch replay" not in text
-    chart, csv = tmp_path / "along.svg", tmp_path / "csv"
-    assert status(["figure", str(tmp_path / "out"), "-o", str(chart)]) == 0
-    assert "newreno" in chart.read_text(encoding="utf-8")
-    assert status(["export", str(tmp_path / "out"), "-o", str(csv)]) == 0
-    assert pl.read_csv(csv / "flows.csv").height == found.execute(tmp_path / "out", jobs=1).flows["goodput_bps"].count()
-
-
-def test_the_table_says_which_completion_times_are_lower_bounds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """10 kB take a moment of the 300 ms, and 10 MB take 8 s at 10 Mbit/s: with two seeds, two flows do not finish."""
-    plan(tmp_path, stacks=["newreno"], losses=(0.01,), more='traffic.0.size = ["10kB", "10MB"]')
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "10kB"'))
-    assert status(["sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"), "-j", "1"]) == 0
-    _, head, small, large, *notes = capsys.readouterr().out.splitlines()
-    assert head.split()[-1] == "unfinished"
-    assert [row.split()[-1] for row in (small, large)] == ["0", "2"]
-    assert any("lower bounds" in note for note in notes)
-
-
-def test_a_long_report_says_that_it_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("QUIET_S", "LINE_INTERVAL_S", "STATUS_INTERVAL_S"):
-        monkeypatch.setattr(progress, name, 0.01)
-    sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
-    assert status(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")]) == 0
-    assert "computing the report" in capsys.readouterr().err
 
 
 def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""Reports, figures and tables of a sweep."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from sweep_plans import plan, sweep
+
+from anabranch import progress, statistics, units
+from anabranch.cli import status
+from anabranch.report.run_directory import read as report_of
+from anabranch.scenario import Scenario
+from anabranch.sweep import (
+    Sweep,
+    run_directory,
+)
+
+
+def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
+    """The same matrix, swept and run: the same summary, and conditions that are numbers with their unit."""
+    more = 'topology.links.0.delay = ["5ms", "10ms", "12.5ms"]'
+    result = sweep(tmp_path, losses=(0.01,), links=True, more=more).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    text = (tmp_path / "scenario.toml").read_text()
+    matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace('"5ms"', '["5ms", "10ms", "12.5ms"]')
+    Scenario.from_toml(matrix).run(seeds=[1, 2], directory=tmp_path / "run")
+    tables = []
+    for folder, stack in (("swept/out", "variant_stack"), ("run", "stack")):
+        runs = report_of([tmp_path / folder])
+        assert runs.treatments - {"run directory"} == {stack}
+        assert all(variant.units == {"delay": "s"} for variant in runs.variants)
+        places = [(variant.values[stack], variant.numbers["delay"]) for variant in runs.variants]
+        head = pl.DataFrame(places, schema=["which", "delay"], orient="row").with_row_index("variant")
+        tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
+        assert runs.links.height == 2 * 3 * 2 * 2
+    assert_frame_equal(*(table.sort("which", "delay") for table in tables))
+
+
+def test_a_sweep_and_a_run_by_one_engine_are_treatments(tmp_path: Path) -> None:
+    result = sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    Scenario.from_toml((tmp_path / "scenario.toml").read_text()).run(seeds=[1], directory=tmp_path / "run")
+    assert "run directory" in report_of([tmp_path / "swept" / "out", tmp_path / "run"]).treatments
+
+
+def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:
+    """A scenario takes each value as the report writes it, and means the same by it."""
+    texts = ["1048576 B", "1048577 B", "1 MB"]
+    plan(tmp_path, losses=(0.01,), more=f"traffic.0.size = {texts}")
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "1 MB"'))
+    result = Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept")
+    written = {variant.values["size"] for variant in report_of([tmp_path / "swept"]).variants}
+    assert {units.size(text) for text in written} == {units.size(text) for text in texts}
+
+
+def test_a_report_takes_limits_of_several_units_as_they_are_written(tmp_path: Path) -> None:
+    texts = ["50 packets", "1 bdp", "30 kB"]
+    result = sweep(tmp_path, losses=(0.01,), more=f"topology.queue.limit = {texts}").execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept")
+    assert {variant.values["limit"] for variant in report_of([tmp_path / "swept"]).variants} == set(texts)
+
+
+def test_a_report_keeps_the_unit_of_frequencies(tmp_path: Path) -> None:
+    plan(tmp_path, losses=(0.01,), more='traffic.0.short.arrivals = ["100/s", "200/s", "1/ms"]')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        scenario.read_text().replace("bulk = true", 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }')
+    )
+    run_directory.write(Sweep.load(tmp_path / "plan.toml").execute(tmp_path / "out", jobs=1), tmp_path / "swept")
+    variants = report_of([tmp_path / "swept"]).variants
+    assert {variant.numbers["arrivals"] for variant in variants} == {100, 200, 1000}
+    assert all(variant.units == {"arrivals": "a second"} for variant in variants)
+
+
+def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without links, with failed runs, and with two engines."""
+    found = sweep(tmp_path, engines=["packet", "predict"], more='traffic.0.start = ["0s", "200ms"]')
+    found.execute(tmp_path / "out", jobs=1)
+    page = tmp_path / "page.html"
+    assert status(["report", str(tmp_path / "out"), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "Two stacks over a link that loses" in text
+    assert "Goodput, ranked within each condition" in text
+    assert "anabranch replay" not in text
+    chart, csv = tmp_path / "along.svg", tmp_path / "csv"
+    assert status(["figure", str(tmp_path / "out"), "-o", str(chart)]) == 0
+    assert "newreno" in chart.read_text(encoding="utf-8")
+    assert status(["export", str(tmp_path / "out"), "-o", str(csv)]) == 0
+    assert pl.read_csv(csv / "flows.csv").height == found.execute(tmp_path / "out", jobs=1).flows["goodput_bps"].count()
+
+
+def test_the_table_says_which_completion_times_are_lower_bounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10 kB take a moment of the 300 ms, and 10 MB take 8 s at 10 Mbit/s: with two seeds, two flows do not finish."""
+    plan(tmp_path, stacks=["newreno"], losses=(0.01,), more='traffic.0.size = ["10kB", "10MB"]')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "10kB"'))
+    assert status(["sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"), "-j", "1"]) == 0
+    _, head, small, large, *notes = capsys.readouterr().out.splitlines()
+    assert head.split()[-1] == "unfinished"
+    assert [row.split()[-1] for row in (small, large)] == ["0", "2"]
+    assert any("lower bounds" in note for note in notes)
+
+
+def test_a_long_report_says_that_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("QUIET_S", "LINE_INTERVAL_S", "STATUS_INTERVAL_S"):
+        monkeypatch.setattr(progress, name, 0.01)
+    sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
+    assert status(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")]) == 0
+    assert "computing the report" in capsys.readouterr().err
