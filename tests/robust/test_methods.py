@@ -57,6 +57,15 @@ def test_no_random_splits_are_better_than_the_lower_bound(seed: int) -> None:
         assert robust.worst_loads(network, model, splits.crossings).load.max() >= routing.lower_bound * (1 - 1e-9)
 
 
+def test_no_path_carries_what_an_interior_point_leaves_of_zero() -> None:
+    network = Network.of(topologies.load("sndlib/polska"), 10e9)
+    model = robust.bounds(network, sent=1e9, received=1e9, upper=2e8)
+    routing = robust.solve(robust.Problem(network, model, robust.shortest(network, 4, ties="delay")))
+    shares = routing.splits.shares
+    assert shares[shares > 0].min() > 1e-5
+    assert routing.gap <= 1e-6
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("power", [-12, -9, -3, 6, 12])
 def test_a_load_of_any_size_has_the_same_optimum_and_proof(method: Method, power: int) -> None:

@@ -72,21 +72,25 @@ class Planner:
                 f"the worst case is at least {self.least.lower_bound:.6f}, reached {self.least.worst_case_load:.6f}; "
                 "allow more load, or give more paths"
             )
-        return self._plan(self._search.within(max(load, self.least.worst_case_load)), load)
+        return self._within(load, f"load {load:.3f}")
 
     def front(self, load: float) -> list[Plan]:
         """Plans from that load down to the least that is possible, none worse in load and throughput than another."""
         plans = [self.plan(load)]
         least = self.least.worst_case_load
-        for lower in np.linspace(plans[0].worst_case_load, least, FRONT_POINTS)[1:]:
+        loads = np.linspace(plans[0].worst_case_load, least, FRONT_POINTS)[1:].tolist()
+        for number, lower in enumerate(loads, start=2):
             if self._search.interrupted:
                 break
-            plans.append(self.plan(float(lower)))
+            plans.append(self._within(lower, f"plan {number} of {FRONT_POINTS}, load {lower:.3f}"))
         return undominated(plans)
 
     def judge(self, splits: Splits, load: float) -> Plan:
         """Splits of the same candidates, as a plan."""
         return self._plan(Found(splits, 0.0, 0.0), load)
+
+    def _within(self, load: float, what: str) -> Plan:
+        return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
 
     def _plan(self, found: Found, load: float) -> Plan:
         return Plan(

@@ -4,21 +4,21 @@ from anabranch.progress import StatusLine
 
 
 class Moves(StatusLine):
-    """Shows each search's share done and time left."""
+    """Shows what is searched for, and the most time that is left for it."""
 
     def __init__(self) -> None:
         """The clock starts."""
         super().__init__()
-        self._search_began_s = 0.0
+        self._began_at_s = 0.0
 
     def __enter__(self) -> "Moves":
         """Begin."""
         return self
 
     def __call__(self, what: str, done: float) -> None:
-        """Report that this share of a search is done."""
+        """Report that this share of the most possible work for a plan is done."""
         if done == 0:
-            self._search_began_s = self.elapsed_s()
-        taken = self.elapsed_s() - self._search_began_s
-        left = f", {taken * (1 - done) / done:.0f} s left of this search" if done > 0 else ""
-        self.say(f"{what}, {done:.0%}{left}")
+            self._began_at_s = self.elapsed_s()
+        taken = self.elapsed_s() - self._began_at_s
+        left = f": at most {taken * (1 - done) / done:.0f} s left" if done > 0 else ""
+        self.say(f"{what}{left}")

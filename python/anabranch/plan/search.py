@@ -16,7 +16,7 @@ from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
 
 Report = Callable[[str, float], None]
-"""Takes what is being searched for, and the share of the work that is done."""
+"""Takes what is being searched for, and the share of the most possible work that is done."""
 
 SEED = 1
 MOVES_PER_PAIR = 1600
@@ -27,6 +27,8 @@ _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
+_MOST_SEARCHES = _STARTS + 2 * _ROUNDS + _ROUNDS
+"""The most local searches for one load: from shortest paths, after linear programs, and for less load."""
 _CHUNK = 20_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: of a search from any choice, and of a search from a good one."""
@@ -70,13 +72,17 @@ class Searcher:
         self.best: Found | None = None
         """The best splits found for the present load."""
         self._seed = SEED
+        self._what = ""
+        self._searches = 0
+        """How many local searches for the present load have begun."""
 
-    def within(self, load: float) -> Found:
+    def within(self, load: float, what: str) -> Found:
         """The splits of least penalty found within a load, and of these of least load.
 
-        The load must be at least that of :attr:`least`. Interrupted, it is the best so far.
+        The load must be at least that of :attr:`least`. Interrupted, it is the best so far. Reports name the search ``what``.
         """
         self.best = self._judged(self.least.splits)
+        self._what, self._searches = what, 0
         try:
             self._search(load)
         except KeyboardInterrupt:
@@ -85,11 +91,10 @@ class Searcher:
         return self.best
 
     def _search(self, load: float) -> None:
-        what = f"load {load:.3f}"
         assert self.best is not None
         for _ in range(_STARTS):
             if self.best.penalty > _NOTHING:
-                self._local(load, what, _HOT, Splits.first_paths(self.problem.candidates))
+                self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
         if self.best.penalty > _NOTHING:
             weight = self._weight()
             start = self.least.splits
@@ -97,14 +102,14 @@ class Searcher:
                 before = self.best
                 for splits in sparse(self.problem, load, start, weight):
                     self._offer(self._judged(splits), load)
-                self._local(load, what, _WARM, self.best.splits)
+                self._local(load, _WARM, self.best.splits)
                 self._polish(load)
-                self._local(load, what, _WARM, self.best.splits)
+                self._local(load, _WARM, self.best.splits)
                 if self.best.penalty > before.penalty - _NOTHING:
                     break
                 start = self.best.splits
         if self.best.penalty <= _NOTHING:
-            self._lower(what)
+            self._lower()
 
     def _weight(self) -> Floats:
         """Mean cost of the splits of each pair."""
@@ -114,14 +119,14 @@ class Searcher:
         count = np.maximum(np.bincount(of_pair, minlength=pairs), 1)
         return np.bincount(of_pair, weights=options.penalty[~options.single], minlength=pairs) / count
 
-    def _lower(self, what: str) -> None:
+    def _lower(self) -> None:
         """Lower the load of a plan in which no pair loses throughput."""
         assert self.best is not None
         for _ in range(_ROUNDS):
             before = self.best
             if before.load <= self.least.lower_bound * (1 + _CLOSE):
                 return
-            self._local(before.load, what, _LOOSE, before.splits, lower_load=True)
+            self._local(before.load, _LOOSE, before.splits, lower_load=True)
             self._polish(before.load)
             if self.best.load > before.load * (1 - _CLOSE):
                 return
@@ -150,7 +155,7 @@ class Searcher:
         if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
             self.best = found
 
-    def _local(self, load: float, what: str, hottest: float, start: Splits, lower_load: bool = False) -> None:
+    def _local(self, load: float, hottest: float, start: Splits, lower_load: bool = False) -> None:
         self.pool.add(start)
         options = self.pool.options()
         self._seed += 1
@@ -158,17 +163,23 @@ class Searcher:
         search.choose(options.chosen(start))
         greatest = _NOTHING if lower_load else np.inf
         search.begin(load, greatest, lower_load, self.moves, hottest, 10.0 if hottest == _WARM else 1.0)
-        self.report(what, 0.0)
+        self._searches += 1
+        self._say(0.0)
         done = 0
         try:
             while search.advance(_CHUNK):
                 done += _CHUNK
-                self.report(what, done / self.moves)
+                self._say(done / self.moves)
         finally:
             best = search.best()
             if best is not None:
                 chosen, penalty, reached = best
                 self._offer(Found(options.splits(chosen), penalty, reached), load)
+
+    def _say(self, done: float) -> None:
+        """Report the share of the present search that is done."""
+        what = f"{self._what}, search {self._searches} of at most {_MOST_SEARCHES}"
+        self.report(what, (self._searches - 1 + done) / _MOST_SEARCHES)
 
 
 def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSearch":

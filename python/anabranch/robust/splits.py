@@ -8,8 +8,8 @@ import numpy as np
 from anabranch.array_types import Floats, Integers
 from anabranch.robust.candidates import Candidates
 
-SMALLEST_SHARE = 1e-9
-"""Shares below this are what interior points leave of zero."""
+SMALLEST_SHARE = 1e-7
+"""Shares below this are what interior points leave of zero. Without them, the other shares of a pair grow by as little."""
 
 
 @dataclass(frozen=True, eq=False)
