@@ -11,7 +11,8 @@ use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
 use crate::prefetch::prefetch;
 use crate::spec::{EcnEcho, Follows, StackSpec};
-use crate::units::Time;
+use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
+use crate::units::{Duration, Time};
 use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
 use counters::Counters;
@@ -87,13 +88,15 @@ struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
+    /// When the last SYN-ACK was sent, until the first segment arrives.
+    syn_acked: Option<Time>,
     timestamps: Option<Timestamps>,
     window: Option<Box<ReceiveWindow>>,
 }
 
 impl Delaying {
     fn new(policy: Box<dyn AckPolicy>) -> Delaying {
-        Delaying { policy, deadline: Time::NEVER, timestamps: None, window: None }
+        Delaying { policy, deadline: Time::NEVER, syn_acked: None, timestamps: None, window: None }
     }
 }
 
@@ -144,7 +147,9 @@ impl Receiver {
 
     /// The window that the SYN-ACK announces, as [`Self::announce`].
     pub fn open(&mut self, now: Time) -> Option<Announcement> {
-        self.delaying.as_mut()?.window.as_mut()?.open(now);
+        let delaying = self.delaying.as_mut()?;
+        delaying.syn_acked = Some(now);
+        delaying.window.as_mut()?.open(now);
         self.announce(now, 0)
     }
 
@@ -346,6 +351,9 @@ impl Receiver {
         self.echoes_retransmission = if begins_there { data.retransmission } else { self.echoes_retransmission };
         match &mut self.delaying {
             Some(delaying) => {
+                if let Some(sent) = delaying.syn_acked.take() {
+                    delaying.policy.on_handshake(round_trip_by_timestamps(sent, now));
+                }
                 if let Some(window) = &mut delaying.window {
                     let echo = data.timestamp.map_or(0, |timestamp| timestamp.echo);
                     let held = self.counters.held(self.next);
@@ -465,6 +473,11 @@ impl Receiver {
             }
         }
     }
+}
+
+/// The RTT that timestamps give, as whole ticks of their clock (`tcp_ack_update_rtt`).
+fn round_trip_by_timestamps(sent: Time, now: Time) -> Duration {
+    TIMESTAMP_TICK * u64::from((timestamp(now) - timestamp(sent)).max(1))
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn rfc5681_section_4_2_every_second_segment_or_the_timer_of_the_first() {
-        let mut policy = Delayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
+        let mut policy = Delayed::new(Parameters::default(), ReceiverContext::of_window(100));
         assert_eq!(policy.on_segment(&in_order(10)), When::By(ms(210)));
         assert_eq!(policy.on_segment(&in_order(50)), When::Now);
         policy.on_ack_sent(ms(50));
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn a_later_segment_does_not_push_the_timer_back() {
         let parameters = Parameters { every: 4, ..Parameters::default() };
-        let mut policy = Delayed::new(parameters, ReceiverContext { window: 100, clock: None });
+        let mut policy = Delayed::new(parameters, ReceiverContext::of_window(100));
         assert_eq!([10, 100, 150].map(|at| policy.on_segment(&in_order(at))), [When::By(ms(210)); 3]);
         assert_eq!(policy.on_segment(&in_order(160)), When::Now);
     }
 
     #[test]
     fn rfc5681_section_4_2_at_once_out_of_order_into_a_hole_and_again() {
-        let mut policy = Delayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
+        let mut policy = Delayed::new(Parameters::default(), ReceiverContext::of_window(100));
         let apart = Arrival { in_order: false, ..in_order(10) };
         for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { duplicate: true, ..apart }] {
             assert_eq!(policy.on_segment(&arrival), When::Now, "{arrival:?}");

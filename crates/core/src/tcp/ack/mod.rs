@@ -48,6 +48,9 @@ pub trait AckPolicy: Send + Sync {
     /// (CWR).
     fn on_echo_change(&mut self, _begins: bool) {}
 
+    /// Called when the first segment arrives. The argument is the round-trip time of the SYN-ACK.
+    fn on_handshake(&mut self, _round_trip: Duration) {}
+
     /// Called when the receiver has measured this round-trip time, before a segment out of order.
     fn on_round_trip(&mut self, _round_trip: Duration) {}
 
@@ -73,12 +76,20 @@ pub struct ReceiverContext {
     pub window: u32,
     /// The clock of the receiver's kernel; only of one that follows Linux.
     pub clock: Option<KernelClock>,
+    /// The least that the retransmission timeout exceeds the RTT.
+    pub rto_margin: Duration,
 }
 
 impl ReceiverContext {
     /// The context of a flow with this stack.
     pub fn of_stack(stack: &StackSpec) -> ReceiverContext {
-        ReceiverContext { window: stack.window_segments(), clock: stack.clock() }
+        ReceiverContext { window: stack.window_segments(), clock: stack.clock(), rto_margin: stack.rto_granularity }
+    }
+
+    /// The context of a flow with this window, as Linux's by default.
+    #[cfg(test)]
+    pub fn of_window(window: u32) -> ReceiverContext {
+        ReceiverContext { window, clock: None, rto_margin: Duration::from_millis(200) }
     }
 }
 

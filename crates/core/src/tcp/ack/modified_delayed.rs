@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn every_second_segment_whatever_the_order() {
-        let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
+        let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext::of_window(100));
         assert_eq!(policy.on_segment(&out_of_order(10)), When::By(ms(210)));
         assert_eq!(policy.on_segment(&out_of_order(11)), When::Now);
         policy.on_ack_sent(ms(11));
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn at_once_for_the_first_hole() {
-        let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
+        let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext::of_window(100));
         let filling = Arrival { filled_hole: true, ..out_of_order(10) };
         assert_eq!(policy.on_segment(&filling), When::Now);
         policy.on_ack_sent(ms(10));

@@ -8,8 +8,9 @@
 //! such a window ([`super::super::receiver`]). For others the policy assumes that it grows from the third round trip of an
 //! initial window of ten on. Growth ends at the greatest window, or when slow start has lost a segment.
 //!
-//! This receiver never sends data. So it is never in interactive ("ping-pong") mode, which would end the quick ACKs, and no RTT
-//! of its own bounds its timer. Linux compares pauses with the receiver's retransmission timeout, which is a parameter here.
+//! This receiver never sends data. So it is never in interactive ("ping-pong") mode, which would end the quick ACKs. It measures
+//! one RTT, that of its SYN-ACK. This RTT bounds its timer (`tcp_send_delayed_ack`) and gives its retransmission timeout. After a
+//! pause of more than that timeout come quick ACKs again.
 //!
 //! Since Linux 4.18 a receiver compresses ACKs of segments out of order (`tcp_comp_sack_delay_ns`). It answers the first three at
 //! once, and later ones together when a timer ends, or when one more would be of a third block. [`Parameters::compression`]
@@ -31,8 +32,6 @@ crate::parameters! {
         /// How many segments, each by two, take the receive window from 64 KB to its greatest size (half of 6 MB, `tcp_rmem`). A stack
         /// that follows Linux knows its window, and ignores this.
         pub growing: u32 = 1055, in 0..=1_000_000;
-        /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
-        pub pause: Duration = Duration::from_secs(1);
         /// How long ACKs of segments out of order may wait for more of them (Linux: 1 ms, and 0.1 ms of slack). Stacks that follow
         /// Linux wait 5 % of a shorter RTT, and the slack. Zero answers each at once.
         pub compression: Duration = Duration::ZERO;
@@ -45,6 +44,9 @@ const UNCOMPRESSED: u32 = 3;
 const MARK_QUICK_ACKS: u32 = 2;
 /// Greatest number of segments that wait for a compressed ACK (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
+
+/// The receiver's retransmission timeout before it knows an RTT (`TCP_TIMEOUT_INIT`).
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The timer may fire this much later (`tcp_comp_sack_slack_ns`).
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
@@ -69,6 +71,10 @@ pub struct QuickAck {
     window: u32,
     /// Quick ACKs left.
     quick: u32,
+    /// The receiver's retransmission timeout.
+    timeout: Duration,
+    /// The longest wait of a segment for its ACK.
+    longest: Duration,
     /// The timer for the next delayed ACK (ATO), unbounded; `None` before the first segment.
     ato: Option<Duration>,
     last_arrival: Time,
@@ -85,6 +91,8 @@ pub struct QuickAck {
     compression: Duration,
     /// The clock in whose ticks the timer of a delayed ACK counts.
     clock: Option<KernelClock>,
+    /// The least that the retransmission timeout exceeds the RTT.
+    rto_margin: Duration,
 }
 
 impl QuickAck {
@@ -96,6 +104,8 @@ impl QuickAck {
             parameters: Parameters { growing, ..parameters },
             window: flow.window,
             quick: 0,
+            timeout: INITIAL_TIMEOUT,
+            longest: parameters.max_timer,
             ato: None,
             last_arrival: Time::ZERO,
             arrived: 0,
@@ -105,6 +115,7 @@ impl QuickAck {
             compressed: 0,
             compression: parameters.compression,
             clock: flow.clock,
+            rto_margin: flow.rto_margin,
         }
     }
 
@@ -138,7 +149,7 @@ impl QuickAck {
     }
 
     fn observe(&mut self, now: Time) {
-        let Parameters { min_timer, pause, .. } = self.parameters;
+        let min_timer = self.parameters.min_timer;
         match self.ato {
             None => {
                 self.be_quick();
@@ -147,8 +158,8 @@ impl QuickAck {
             Some(ato) => {
                 let distance = now - self.last_arrival;
                 if distance <= min_timer / 2 || distance < ato {
-                    self.ato = Some(follow(ato, distance, min_timer).min(pause));
-                } else if distance > pause {
+                    self.ato = Some(follow(ato, distance, min_timer).min(self.timeout));
+                } else if distance > self.timeout {
                     self.be_quick();
                 }
             }
@@ -168,7 +179,6 @@ impl AckPolicy for QuickAck {
         if self.grows(arrival) {
             self.quick = self.quick.max(1);
         }
-        let Parameters { min_timer, max_timer, .. } = self.parameters;
         if self.compresses(arrival) {
             return When::By(arrival.now + self.compression);
         }
@@ -176,7 +186,7 @@ impl AckPolicy for QuickAck {
         if !self.timer_runs {
             return When::Now;
         }
-        let wait = self.ato.unwrap_or(min_timer).min(max_timer); // tcp_send_delayed_ack
+        let wait = self.ato.unwrap_or(self.parameters.min_timer).min(self.longest);
         When::By(kernel_clock::expiry(self.clock, arrival.now, wait))
     }
 
@@ -188,6 +198,11 @@ impl AckPolicy for QuickAck {
         let most = if begins { MARK_QUICK_ACKS } else { 1 }; // __tcp_ecn_check_ce, tcp_ecn_accept_cwr
         self.quick = self.quick.max(quick_acks(self.window, most));
         self.ato = self.ato.map(|_| self.parameters.min_timer);
+    }
+
+    fn on_handshake(&mut self, round_trip: Duration) {
+        self.longest = self.parameters.max_timer.min(round_trip.max(self.parameters.min_timer));
+        self.timeout = round_trip + self.rto_margin.max(round_trip * 2); // tcp_rtt_estimator
     }
 
     fn on_round_trip(&mut self, round_trip: Duration) {
@@ -202,7 +217,7 @@ impl AckPolicy for QuickAck {
         self.compressed = 0;
         if std::mem::take(&mut self.timer_runs) {
             // tcp_delack_timer_handler: the second segment did not come in time.
-            self.ato = self.ato.map(|ato| (ato * 2).min(self.parameters.pause));
+            self.ato = self.ato.map(|ato| (ato * 2).min(self.timeout));
         }
         if self.quick > 0 {
             self.quick -= 1;
@@ -237,7 +252,7 @@ mod tests {
     /// A policy whose quick ACKs are used up, after segments at 0, 1, ... 15 ms.
     fn delaying(growing: u32) -> QuickAck {
         let parameters = Parameters { growing, ..Parameters::default() };
-        let mut policy = QuickAck::new(parameters, ReceiverContext { window: 44, clock: None });
+        let mut policy = QuickAck::new(parameters, ReceiverContext::of_window(44));
         for at in 0..16 {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
         }
@@ -322,6 +337,30 @@ mod tests {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
         }
         assert!(matches!(take(&mut policy, in_order(1032)), When::By(_)));
+    }
+
+    /// Linux 6.1 does so where the RTT is 6 ms: after a retransmission timeout of its sender, it answers 16 segments at once.
+    #[test]
+    fn the_rtt_of_the_syn_ack_gives_the_timeout() {
+        let mut policy = delaying(0);
+        policy.on_handshake(Duration::from_millis(6));
+        assert_eq!(take(&mut policy, in_order(16 + 206)), When::By(ms(262)));
+        policy.on_ack_sent(ms(262));
+        assert_eq!(take(&mut policy, in_order(222 + 207)), When::Now);
+        let answered = (0..20).take_while(|at| take(&mut policy, in_order(430 + at)) == When::Now).count();
+        assert_eq!(answered, 15);
+        policy.on_handshake(Duration::from_millis(150));
+        assert_eq!(policy.timeout, Duration::from_millis(450)); // SRTT and twice as much, which is 4 RTTVAR
+    }
+
+    #[test]
+    fn the_rtt_of_the_syn_ack_bounds_the_timer_but_40_ms_remain() {
+        for (round_trip, longest) in [(6, 40), (80, 80), (300, 200)] {
+            let mut policy = delaying(0);
+            policy.on_handshake(Duration::from_millis(round_trip));
+            policy.ato = Some(Duration::from_millis(400));
+            assert_eq!(take(&mut policy, in_order(17)), When::By(ms(17 + longest)));
+        }
     }
 
     #[test]

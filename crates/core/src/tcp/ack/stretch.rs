@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn policy(parameters: Parameters) -> Stretch {
-        Stretch::new(parameters, ReceiverContext { window: 100, clock: None })
+        Stretch::new(parameters, ReceiverContext::of_window(100))
     }
 
     /// The ACKs' times for segments at these times, in order.

@@ -7,10 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn receiver() -> Receiver {
-    Receiver::new(
-        true,
-        AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100, clock: None }),
-    )
+    Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext::of_window(100)))
 }
 
 /// A segment that is sent once.
@@ -54,7 +51,7 @@ fn a_compressed_ack_goes_before_it_lacks_a_block() {
         compression: Duration::from_millis(1),
         ..quick_ack::Parameters::default()
     };
-    let policy = AckSpec::QuickAck(parameters).build(ReceiverContext { window: 100, clock: None });
+    let policy = AckSpec::QuickAck(parameters).build(ReceiverContext::of_window(100));
     let mut receiver = Receiver::new(true, policy);
     let mut reported = BTreeSet::new();
     for segment in (0..10).chain((11..60).step_by(2)) {
@@ -105,7 +102,7 @@ fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
 
 #[test]
 fn rfc8257_section_3_2_where_marks_begin_or_end_an_ack_follows_at_once_after_that_of_the_segments_before() {
-    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100, clock: None });
+    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext::of_window(100));
     let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
     let answer = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
     // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
@@ -160,7 +157,7 @@ proptest! {
             AckSpec::Immediate(immediate::Parameters::default())
         };
         let echo = if exact { EcnEcho::Exact } else { EcnEcho::Classic };
-        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100, clock: None })).with_echo(echo);
+        let build = || Receiver::new(sack, policy.build(ReceiverContext::of_window(100))).with_echo(echo);
         let (mut short, mut long) = (build(), build());
         let mut last = 0;
         for (step, (position, elsewhere, flags)) in steps.into_iter().enumerate() {
