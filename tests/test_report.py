@@ -445,7 +445,33 @@ class TestPage:
         assert re.search(
             r"cubic carries the most, 9\.\d.*, under routing ospf; the least, .*, under routing spray", page.seen
         )
-        assert "There is one treatment only" in page.seen
+        assert "No condition has two treatments" in page.seen
+
+    def test_treatments_of_different_conditions_keep_their_own_values(self, tmp_path: Path) -> None:
+        """Each condition has a stack of its own: the greatest value is that of its stack, and nothing is ranked."""
+        directory = write_run_directory(tmp_path / "run", stacks=["newreno", "mprc"], routings=["ospf", "spray"])
+        runs = json.loads((directory / "manifest.json").read_text())
+        only = {("newreno", "ospf"), ("mprc", "spray")}
+        kept = [run for run in runs["runs"] if tuple(run["variant"].values()) in only]
+        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(
+            r"mprc carries the most, 1\d\.\d.*, under routing spray; newreno the least, 9\.\d.*, under routing ospf",
+            page.seen,
+        )
+        assert "No condition has two treatments" in page.seen
+        assert "ranked" not in page.seen[: page.seen.index("Save")]
+
+    def test_a_condition_with_one_treatment_is_won_by_none(self, tmp_path: Path) -> None:
+        """NewReno alone was sprayed, so that it is the best of one there."""
+        directory = write_run_directory(tmp_path / "run", stacks=["newreno", "mprc"], routings=["ospf", "spray"])
+        runs = json.loads((directory / "manifest.json").read_text())
+        kept = [run for run in runs["runs"] if tuple(run["variant"].values()) != ("mprc", "spray")]
+        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(r"(newreno|mprc) carries the most under 1 of 1 condition \(", page.seen)
+        assert "Not counted, as nothing to rank: 1 condition with one treatment." in page.seen
+        assert re.search(r"routing spray 1 newreno [\d.]+ [\d.]+ – – alone", page.seen)
 
     def test_goodput_is_not_ranked_by_the_seeds_whose_flows_did_not_finish(self, tmp_path: Path) -> None:
         """The flow of one seed of five finishes. The summary has no goodput then, and the answer none either: the other seeds are the slow ones."""

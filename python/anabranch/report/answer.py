@@ -26,6 +26,8 @@ class Answer:
     measure: str
     """The name of the outcome: chooses the words."""
     conditions: int
+    contested: int
+    """Under how many of the conditions two treatments or more have a value. Only there is one of them the best."""
     best: tuple[str, str]
     """Name and value of the best treatment under the first condition, and ``worst`` of the worst one."""
     worst: tuple[str, str] | None
@@ -34,9 +36,9 @@ class Answer:
     undecided: list[str]
     """Treatments of the first condition that may be as good as the best."""
     wins: list[tuple[str, int, int]]
-    """Treatment, under how many conditions it is the best, and under how many of these its lead over the second is decided."""
-    span: tuple[tuple[str, str], tuple[str, str]] | None
-    """For a single treatment under several conditions: the condition and the value where it is the best, and the worst."""
+    """Treatment, under how many contested conditions it is the best, and under how many of these its lead over the second is decided."""
+    span: tuple[tuple[str, str, str], tuple[str, str, str]] | None
+    """Where no condition is contested: treatment, value and condition of the best row, and of the worst."""
     table: Table | None
 
 
@@ -58,7 +60,7 @@ def of(outcome: Outcome) -> Answer | None:
     decided = set(seconds.filter(pl.col("decided"))[CONDITION])
     best = ranked.filter(pl.col("rank") == 1)
     wins: dict[str, list[str]] = {}
-    for condition, treatment in best.select(CONDITION, TREATMENT).rows():
+    for condition, treatment in best.join(seconds, on=CONDITION, how="semi").select(CONDITION, TREATMENT).rows():
         wins.setdefault(treatment, []).append(condition)
     ahead = None
     if len(first) > 1 and first[0]["mean"] and first[1]["behind"] is not None:
@@ -66,13 +68,14 @@ def of(outcome: Outcome) -> Answer | None:
     return Answer(
         outcome.name,
         len(conditions),
+        seconds.height,
         say(first[0]),
         say(first[-1]) if len(first) > 1 else None,
         ahead,
         [row[TREATMENT] for row in first[1:] if row["decided"] is False],
         sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
-        _span(ranked, say, outcome.most_is_best) if len(conditions) == ranked.height > 1 else None,
-        _table(ranked, shown, len(conditions) > 1) if ranked.height > len(conditions) else None,
+        _span(ranked, say, outcome.most_is_best) if seconds.is_empty() and len(conditions) > 1 else None,
+        None if seconds.is_empty() else _table(ranked, shown, len(conditions) > 1),
     )
 
 
@@ -85,9 +88,9 @@ def unjudged(row: Mapping[str, Any]) -> str:
 
 def _span(
     ranked: pl.DataFrame, say: Callable[[Mapping[str, Any]], tuple[str, str]], most_is_best: bool
-) -> tuple[tuple[str, str], tuple[str, str]]:
+) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
     rows = ranked.sort("mean", descending=most_is_best, maintain_order=True).to_dicts()
-    best, worst = ((row[CONDITION], say(row)[1]) for row in (rows[0], rows[-1]))
+    best, worst = ((*say(row), row[CONDITION]) for row in (rows[0], rows[-1]))
     return best, worst
 
 
@@ -98,7 +101,7 @@ def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
 
 
 def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
-    best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first())
+    best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first(), treatments=pl.len())
     rows = ranked.join(best, on=CONDITION, maintain_order="left")
 
     def share(name: str) -> Callable[[Mapping[str, Any]], float | None]:
@@ -106,7 +109,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
 
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
-            return "best"
+            return "best" if row["treatments"] > 1 else "alone"
         if row["behind"] == row["behind_half"] == 0:
             return "equal"
         return {True: "behind", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
