@@ -473,6 +473,15 @@ class TestPage:
         assert "Not counted, as nothing to rank: 1 condition with one treatment." in page.seen
         assert re.search(r"routing spray 1 newreno [\d.]+ [\d.]+ – – alone", page.seen)
 
+    def test_equal_treatments_are_neither_first_nor_last(self, tmp_path: Path) -> None:
+        """Two routings over the only path, and nothing random: no seed will decide between them, and no interval says anything."""
+        lists = LINE.replace('"newreno"', '"newreno"\nrouting = ["ospf", "hops"]')
+        routings = '[routing]\nospf = { metric = "ospf" }\nhops = { metric = "hop-count" }\n'
+        result = Scenario.from_toml(lists + routings).run(seeds=[1, 2])
+        page = Page(report.write([result.directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(r"All treatments carry the same, [\d.]+ ± 0.00 Mbit/s", page.seen)
+        assert "All seeds gave the same runs" in page.seen
+
     def test_goodput_is_not_ranked_by_the_seeds_whose_flows_did_not_finish(self, tmp_path: Path) -> None:
         """The flow of one seed of five finishes. The summary has no goodput then, and the answer none either: the other seeds are the slow ones."""
         directory = write_run_directory(tmp_path / "run", stacks=["newreno", "cubic"], routings=["ospf"])

@@ -35,6 +35,10 @@ class Answer:
     """The second of the first condition, and by how much the best is better, in per cent."""
     undecided: list[str]
     """Treatments of the first condition that may be as good as the best."""
+    equal: list[str]
+    """Treatments of the first condition that had the best one's value with every seed."""
+    is_tied: bool
+    """Whether all treatments of the first condition, of two or more, had that value."""
     wins: list[tuple[str, int, int]]
     """Treatment, under how many contested conditions it is the best, and under how many of these its lead over the second is decided."""
     span: tuple[tuple[str, str, str], tuple[str, str, str]] | None
@@ -72,7 +76,9 @@ def of(outcome: Outcome) -> Answer | None:
         say(first[0]),
         say(first[-1]) if len(first) > 1 else None,
         ahead,
-        [row[TREATMENT] for row in first[1:] if row["decided"] is False],
+        [row[TREATMENT] for row in first[1:] if row["decided"] is False and not _is_equal(row)],
+        [row[TREATMENT] for row in first[1:] if _is_equal(row)],
+        len(first) > 1 and all(map(_is_equal, first[1:])),
         sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
         _span(ranked, say, outcome.most_is_best) if seconds.is_empty() and len(conditions) > 1 else None,
         None if seconds.is_empty() else _table(ranked, shown, len(conditions) > 1),
@@ -84,6 +90,11 @@ def unjudged(row: Mapping[str, Any]) -> str:
     if row["predicted"]:
         return "no interval"
     return NO_COMMON_SEED if row["behind"] is None else "one seed"
+
+
+def _is_equal(row: Mapping[str, Any]) -> bool:
+    """Whether a treatment had the best one's value with every seed, of two or more."""
+    return row["behind"] == row["behind_half"] == 0  # type: ignore[no-any-return]
 
 
 def _span(
@@ -110,7 +121,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
             return "best" if row["treatments"] > 1 else "alone"
-        if row["behind"] == row["behind_half"] == 0:
+        if _is_equal(row):
             return "equal"
         return {True: "behind", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 
