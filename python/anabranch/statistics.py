@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 """Values that differ by less than this share of the greatest are equal: the order in which they were added up leaves as much."""
 
 
-SEEDS_AGREE = "All seeds gave the same runs: nothing in the scenario is random, and an interval of 0 says nothing."
+SEEDS_AGREE = "All seeds gave the same runs: chance had no part in them, and an interval of 0 says nothing."
 _TELLING = ("variant", "flow", "goodput_bps", "segments_sent", "end_s", "srtt_s")
 """Columns of flows in which runs that differ would differ."""
 
