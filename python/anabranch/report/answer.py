@@ -28,6 +28,8 @@ class Answer:
     conditions: int
     contested: int
     """Under how many of the conditions two treatments or more have a value. Only there is one of them the best."""
+    tied: int
+    """Under how many of these the best two are equal."""
     best: tuple[str, str]
     """Name and value of the best treatment under the first condition, and ``worst`` of the worst one."""
     worst: tuple[str, str] | None
@@ -40,7 +42,7 @@ class Answer:
     is_tied: bool
     """Whether all treatments of the first condition, of two or more, had that value."""
     wins: list[tuple[str, int, int]]
-    """Treatment, under how many contested conditions it is the best, and under how many of these its lead over the second is decided."""
+    """Treatment, under how many contested conditions it alone is the best, and under how many of these its lead over the second is decided."""
     span: tuple[tuple[str, str, str], tuple[str, str, str]] | None
     """Where no condition is contested: treatment, value and condition of the best row, and of the worst."""
     table: Table | None
@@ -60,28 +62,29 @@ def of(outcome: Outcome) -> Answer | None:
 
     conditions = ranked[CONDITION].unique(maintain_order=True).to_list()
     first = ranked.filter(pl.col(CONDITION) == conditions[0]).to_dicts()
-    seconds = ranked.filter(pl.col("rank") == 2)
-    decided = set(seconds.filter(pl.col("decided"))[CONDITION])
-    best = ranked.filter(pl.col("rank") == 1)
-    wins: dict[str, list[str]] = {}
-    for condition, treatment in best.join(seconds, on=CONDITION, how="semi").select(CONDITION, TREATMENT).rows():
-        wins.setdefault(treatment, []).append(condition)
+    seconds = {row[CONDITION]: row for row in ranked.filter(pl.col("rank") == 2).to_dicts()}
+    tied = {condition for condition, row in seconds.items() if is_equal(row)}
+    wins: dict[str, list[bool | None]] = {}
+    for condition, treatment in ranked.filter(pl.col("rank") == 1).select(CONDITION, TREATMENT).rows():
+        if condition in seconds and condition not in tied:
+            wins.setdefault(treatment, []).append(seconds[condition]["decided"])
     ahead = None
     if len(first) > 1 and first[0]["mean"] and first[1]["behind"] is not None:
         ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
     return Answer(
         outcome.name,
         len(conditions),
-        seconds.height,
+        len(seconds),
+        len(tied),
         say(first[0]),
         say(first[-1]) if len(first) > 1 else None,
         ahead,
-        [row[TREATMENT] for row in first[1:] if row["decided"] is False and not _is_equal(row)],
-        [row[TREATMENT] for row in first[1:] if _is_equal(row)],
-        len(first) > 1 and all(map(_is_equal, first[1:])),
-        sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
-        _span(ranked, say, outcome.most_is_best) if seconds.is_empty() and len(conditions) > 1 else None,
-        None if seconds.is_empty() else _table(ranked, shown, len(conditions) > 1),
+        [row[TREATMENT] for row in first[1:] if row["decided"] is False and not is_equal(row)],
+        [row[TREATMENT] for row in first[1:] if is_equal(row)],
+        len(first) > 1 and all(map(is_equal, first[1:])),
+        sorted(((name, len(won), won.count(True)) for name, won in wins.items()), key=lambda win: -win[1]),
+        _span(ranked, say, outcome.most_is_best) if not seconds and len(conditions) > 1 else None,
+        None if not seconds else _table(ranked, shown, len(conditions) > 1),
     )
 
 
@@ -92,9 +95,9 @@ def unjudged(row: Mapping[str, Any]) -> str:
     return NO_COMMON_SEED if row["behind"] is None else "one seed"
 
 
-def _is_equal(row: Mapping[str, Any]) -> bool:
-    """Whether a treatment had the best one's value with every seed, of two or more."""
-    return row["behind"] == row["behind_half"] == 0  # type: ignore[no-any-return]
+def is_equal(row: Mapping[str, Any]) -> bool:
+    """Whether the treatment of a row of :func:`anabranch.comparison.rank` had the best one's value with every seed."""
+    return row["behind"] == 0 and not row["behind_half"]
 
 
 def _span(
@@ -121,7 +124,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
             return "best" if row["treatments"] > 1 else "alone"
-        if _is_equal(row):
+        if is_equal(row):
             return "equal"
         return {True: "behind", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 

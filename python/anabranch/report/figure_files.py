@@ -28,6 +28,10 @@ _NARROW_MAP = 500
 """Width in pixels below which the names on a map are smaller."""
 _NARROW_BAR = 36
 """Width in pixels below which the number above a bar stands upright."""
+_NARROWEST_CELL = 12
+"""Width in pixels below which a cell has no number."""
+_ABOVE_BARS = {"align": "left", "baseline": "middle", "dx": 5, "dy": 0}
+"""Where such an upright number is."""
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -79,9 +83,15 @@ def fitted(figure: Figure, width: float) -> Specification:
         drawing["autosize"] = {"type": "fit", "contains": "padding"}
         drawing["width"] = min(width, 150 + 100 * layout["bars"]) if "bars" in layout else width
         drawing["height"] = layout.get("height") or min(layout["most"], max(layout["least"], width * layout["aspect"]))
-        if (width - 60) / layout.get("bars", 1) < _NARROW_BAR:
-            config["legend"]["offset"] = 26
-            _change_texts(drawing, angle=270, align="left", baseline="middle", dx=5, dy=0, fontSize=10)
+        room = (width - 60) / layout.get("bars", 1)
+        if room < _NARROW_BAR:
+            above = any(
+                "dy" in layer["mark"] for layer in drawing["layer"]
+            )  # of bars; the numbers of cells are in their middle
+            config["legend"]["offset"] = 26 if above else 10
+            _change_texts(drawing, angle=270, fontSize=10, **(_ABOVE_BARS if above else {}))
+            if room < _NARROWEST_CELL and not above:
+                drawing["layer"] = [layer for layer in drawing["layer"] if layer["mark"]["type"] != "text"]
     elif layout["kind"] == "map":
         drawing["width"] = min(width - 12, 580 / layout["aspect"])
         drawing["height"] = round(drawing["width"] * layout["aspect"])

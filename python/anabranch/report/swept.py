@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from anabranch import comparison
 from anabranch.report import chart
-from anabranch.report.answer import UNDECIDED, unjudged
+from anabranch.report.answer import UNDECIDED, is_equal, unjudged
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.outcomes import Outcome
@@ -147,7 +148,9 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     values, shown = outcome.values, outcome.shown
     place = values.group_by(CONDITION, maintain_order=True).agg(pl.col("variant").first())
     ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
-    second = ranked.filter(pl.col("rank") == 2).select(CONDITION, "behind", "decided", "predicted", next=TREATMENT)
+    second = ranked.filter(pl.col("rank") == 2).select(
+        CONDITION, "behind", "behind_half", "decided", "predicted", next=TREATMENT
+    )
     best = ranked.filter(pl.col("rank") == 1).select(CONDITION, "mean", best=TREATMENT)
     found = best.join(second, on=CONDITION, how="left").join(place, on=CONDITION)
     treatments = values[TREATMENT].unique(maintain_order=True).to_list()
@@ -161,16 +164,19 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
                 "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
-                "verdict": {True: "decided", False: UNDECIDED, None: unjudged(row) if row["next"] else "–"}[
-                    row["decided"]
-                ],
+                "verdict": _verdict(row),
             }
             for row in found.to_dicts()
-        ]
+        ],
+        infer_schema_length=None,
     ).with_columns(text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String))
     panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
-    across = nominal("x", title=x.key, sort=[x.label(value) for value in x.ordered], axis={"labelAngle": 0})
-    upwards = nominal("y", title=y.key, sort=[y.label(value) for value in reversed(y.ordered)])
+    across = nominal(
+        "x", title=x.key, sort=[x.label(value) for value in x.ordered], axis={"labelAngle": 0, "labelOverlap": True}
+    )
+    upwards = nominal(
+        "y", title=y.key, sort=[y.label(value) for value in reversed(y.ordered)], axis={"labelOverlap": True}
+    )
     tooltip = [
         nominal("best", title="best"),
         quantitative("mean", title=shown.axis),
@@ -187,7 +193,7 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     numbers = mark("text", {"x": across, "y": upwards, "text": nominal("text")}, fontSize=11)
     name, title = f"best-{shown.column}", f"Which is best, by {x.key} and {y.key}"
     caption = (
-        f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided. "
+        f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided or none. "
         "Point at a cell for the next."
     )
     legend_width = longest(treatments)
@@ -208,6 +214,15 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         }
         drawing = faceted({"width": 300, "height": 200, "layer": [cells, numbers]}, rows, panels, columns)
     return Figure(name, title, caption, drawing, layout)
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """The verdict on the lead of the best over the next."""
+    if row["next"] is None:
+        return "–"
+    if is_equal(row):
+        return "equal"
+    return {True: "decided", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 
 
 def _columns(panels: int) -> int:

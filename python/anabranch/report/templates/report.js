@@ -24,10 +24,12 @@ function fit(specification, layout, width) {
     fitted.width = layout.bars ? Math.min(width, 150 + 100 * layout.bars) : width;
     fitted.height = layout.height ?? Math.min(layout.most, Math.max(layout.least, width * layout.aspect));
     if ((width - 60) / layout.bars < 36) {
-      // Too narrow for the numbers side by side: they stand upright.
-      const text = fitted.layer.find(layer => layer.mark.type === "text");
-      Object.assign(text.mark, { angle: 270, align: "left", baseline: "middle", dx: 5, dy: 0, fontSize: 10 });
-      headroom = 26;
+      // Too narrow for the numbers side by side: they stand upright, above their bars or in the middle of their cells.
+      const { mark } = fitted.layer.find(layer => layer.mark.type === "text");
+      const above = "dy" in mark;
+      Object.assign(mark, { angle: 270, fontSize: 10 }, above && { align: "left", baseline: "middle", dx: 5, dy: 0 });
+      if (above) headroom = 26;
+      else if ((width - 60) / layout.bars < 12) fitted.layer = fitted.layer.filter(layer => layer.mark !== mark);
     }
   } else if (layout.kind === "map") {
     fitted.width = Math.min(width - 12, 580 / layout.aspect);
