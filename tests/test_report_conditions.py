@@ -156,6 +156,34 @@ def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_
     assert "cubic ·" not in ranked
 
 
+def test_a_treatment_has_one_name_under_all_conditions(tmp_path: Path) -> None:
+    """Two groups choose their stacks. What is best for one group is worst for the other: no choice is best for both."""
+    document = {
+        "topology": {"generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "20Mbps", "bottleneck_delay": "5ms"}},
+        "impairments": [{"link": ["left", "right"], "loss": 0.01}],
+        "traffic": [
+            {"name": "one", "from": "s1", "to": "d1", "bulk": True, "stack": STACKS},
+            {"name": "two", "from": "s2", "to": "d2", "bulk": True, "stack": STACKS[::-1]},
+        ],
+        "run": {"duration": "3s", "seeds": 2},
+    }
+    directory = tmp_path / "run"
+    Scenario(document).run(directory=directory)
+    e = evaluation.read([directory])
+    (outcome,) = outcomes.outcomes(e)
+    chosen = ["traffic[0].stack", "traffic[1].stack"]
+    assert e.runs.chosen == chosen
+    for variant, treatment in outcome.values.select("variant", "treatment").iter_rows():
+        assert treatment == " · ".join(e.runs.variants[variant].values[key] for key in chosen)
+    html = report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")
+    seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html[html.index("<main>") :]))
+    assert re.search(
+        r"bbr · newreno carries the most under 1 of 2 conditions .*; newreno · bbr carries the most under 1 of 2", seen
+    )
+    shapes = drawn(html, "pareto-goodput-retransmitted")["spec"]["layer"][-1]["encoding"]["shape"]["scale"]["domain"]
+    assert sorted(shapes) == sorted(set(outcome.values["treatment"]))
+
+
 def test_the_bars_of_completion_times_are_means_over_the_runs_as_in_the_answer(tmp_path: Path) -> None:
     """Seeds have different numbers of flows, so that the mean over all flows is another one."""
     document = {
