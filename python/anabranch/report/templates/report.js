@@ -128,6 +128,7 @@ for (const section of document.querySelectorAll("details.section")) section.addE
 
 window.addEventListener("beforeprint", () => {
   for (const section of document.querySelectorAll("details.section")) section.open = true;
+  drawAll();  // Before the page is laid out for paper, which does not wait for the event "toggle".
 });
 
 // A link of the page opens the section that it leads to.
