@@ -418,7 +418,7 @@ class TestPage:
         rows = abilene_page.specification("map-0")["datasets"]["links"]
         samples = pl.read_parquet(abilene / "series" / "links-*.parquet").filter(pl.col("time_s") > 5)
         first = samples.filter(pl.col("run") < 5).group_by("link").agg(pl.col("utilisation").max())
-        peaks = sorted(row["p"][0] for row in rows)
+        peaks = sorted(row["peak"][0] for row in rows)
         assert peaks == pytest.approx(sorted(first["utilisation"]), rel=1e-3)
 
     @pytest.mark.parametrize(

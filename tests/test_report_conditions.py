@@ -234,8 +234,8 @@ def test_a_map_of_several_topologies_has_the_numbers_of_each(several_topologies:
         own = {one["name"]: one for one in expected.filter(run=run).to_dicts()}
         for name, row in rows.items():
             one = own.get(name, dict.fromkeys(("capacity_bps", "utilisation")))
-            assert row["u"][run] == (None if name not in own else pytest.approx(one["utilisation"], rel=1e-3))
-            assert row["c"][run] == (None if name not in own else one["capacity_bps"] / 1e6)
+            assert row["utilisation"][run] == (None if name not in own else pytest.approx(one["utilisation"], rel=1e-3))
+            assert row["capacity_mbps"][run] == (None if name not in own else one["capacity_bps"] / 1e6)
 
 
 def test_a_queue_over_time_is_that_of_the_link_it_names(tmp_path: Path) -> None:
