@@ -14,7 +14,7 @@ from polars.exceptions import PolarsError
 from anabranch.extras import needed
 from anabranch.output_files import write_bytes
 from anabranch.report import figures as report_figures
-from anabranch.report.parts import Figure
+from anabranch.report.parts import Figure, longest
 from anabranch.report.run_directory import unreadable_series
 from anabranch.report.vega_lite import Specification
 
@@ -125,6 +125,9 @@ def _fit_panels(drawing: Specification, layout: Mapping[str, Any], width: float)
     if not layout.get("own_y"):
         for layer in drawing["spec"].get("layer", [drawing["spec"]]):
             layer["encoding"]["y"]["title"] = None  # it is above the panels, once
+    panels = drawing["facet"]["sort"]
+    if len(panels) > 1 and longest(panels) * 7 > each:  # a line for each key: beginnings are often alike
+        drawing["facet"]["header"]["labelExpr"] = "split(datum.label, ' · ')"
     drawing["facet"]["header"] |= {"labelLimit": each + gap - 4, "labelFontSize": 10 if each < 200 else 12}
 
 

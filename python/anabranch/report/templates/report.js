@@ -41,6 +41,10 @@ function fit(specification, layout, width) {
     fitted.columns = columns;
     fitted.spec.width = Math.floor((width - axis - (columns - 1) * gap) / columns);
     Object.assign(fitted.facet.header, { labelLimit: fitted.spec.width + gap - 4, labelFontSize: fitted.spec.width < 200 ? 10 : 12 });
+    // Names that do not fit have a line for each key: their beginnings are often alike.
+    if (fitted.facet.sort.length > 1 && fitted.facet.sort.some(name => name.length * 7 > fitted.spec.width)) {
+      fitted.facet.header.labelExpr = "split(datum.label, ' · ')";
+    }
     // The heading above the chart names the measure.
     if (!layout.own_y) for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
     fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
