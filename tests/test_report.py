@@ -681,6 +681,13 @@ class TestChart:
         rows = drawing["data"]["values"]
         assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
 
+    def test_fifteen_stacks_have_fifteen_colours(self) -> None:
+        """As many as there are congestion controls; the palette has ten, which come first and unchanged."""
+        colours = chart.stack_colour([f"stack {number}" for number in range(15)])["scale"]["range"]
+        assert colours[:10] == chart.PALETTE
+        assert len(set(colours)) == 15
+        assert all(re.fullmatch("#[0-9A-F]{6}", colour, re.IGNORECASE) for colour in colours)
+
     def test_charts_can_be_joined(self, abilene: Path) -> None:
         summary = statistics.summary(pl.read_parquet(abilene / "flows.parquet"), ["stack", "routing"])
         bars = altair.Chart.from_dict(chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS))

@@ -184,8 +184,8 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         quantitative("ahead", title="ahead of the next, %", format=".3~r"),
         nominal("verdict", title="verdict"),
     ]
-    colours = [chart.PALETTE[place % len(chart.PALETTE)] for place in range(len(treatments))]
-    colour = nominal("best", scale={"domain": treatments, "range": colours}, legend=legend("Best", "square"))
+    scale = {"domain": treatments, "range": chart.colours(len(treatments))}
+    colour = nominal("best", scale=scale, legend=legend("Best", "square"))
     faint = {"condition": {"test": "datum.verdict === 'decided'", "value": 0.85}, "value": 0.3}
     cells = mark(
         "rect", {"x": across, "y": upwards, "color": colour, "opacity": faint, "tooltip": tooltip}, stroke="#8884"
