@@ -72,19 +72,19 @@ def of(outcome: Outcome) -> Answer | None:
     if len(first) > 1 and first[0]["mean"] and first[1]["behind"] is not None:
         ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
     return Answer(
-        outcome.name,
-        len(conditions),
-        len(seconds),
-        len(tied),
-        say(first[0]),
-        say(first[-1]) if len(first) > 1 else None,
-        ahead,
-        [row[TREATMENT] for row in first[1:] if row["decided"] is False and not is_equal(row)],
-        [row[TREATMENT] for row in first[1:] if is_equal(row)],
-        len(first) > 1 and all(map(is_equal, first[1:])),
-        sorted(((name, len(won), won.count(True)) for name, won in wins.items()), key=lambda win: -win[1]),
-        _span(ranked, say, outcome.most_is_best) if not seconds and len(conditions) > 1 else None,
-        None if not seconds else _table(ranked, shown, len(conditions) > 1),
+        measure=outcome.name,
+        conditions=len(conditions),
+        contested=len(seconds),
+        tied=len(tied),
+        best=say(first[0]),
+        worst=say(first[-1]) if len(first) > 1 else None,
+        ahead=ahead,
+        undecided=[row[TREATMENT] for row in first[1:] if row["decided"] is False and not is_equal(row)],
+        equal=[row[TREATMENT] for row in first[1:] if is_equal(row)],
+        is_tied=len(first) > 1 and all(map(is_equal, first[1:])),
+        wins=sorted(((name, len(won), won.count(True)) for name, won in wins.items()), key=lambda win: -win[1]),
+        span=_span(ranked, say, outcome.most_is_best) if not seconds and len(conditions) > 1 else None,
+        table=_table(ranked, shown, len(conditions) > 1) if seconds else None,
     )
 
 
