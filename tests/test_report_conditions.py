@@ -123,6 +123,17 @@ def test_a_browser_draws_it(browser: Browser, directory: Path, html: str) -> Non
     assert_drawn(browser, set(re.findall(r'data-chart="([^"]*)"', html)))
 
 
+def test_numbers_in_cells_of_any_colour_can_be_read_in_the_dark(browser: Browser, directory: Path, html: str) -> None:
+    """They are light, and amber is as well: the page's colour is around them."""
+    assert 'data-chart="best-goodput_bps"' in html
+    open_report(browser, directory / "report.html", dark=True)
+    edges = browser.evaluate(
+        """[...document.querySelectorAll("[data-chart='best-goodput_bps'] .role-mark.mark-text text")]
+            .map(text => [getComputedStyle(text).stroke, getComputedStyle(text).paintOrder])"""
+    )
+    assert edges == [["rgb(17, 22, 29)", "stroke"]] * len(LOSSES) * len(DELAYS)
+
+
 def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_path: Path) -> None:
     """Only the stack of the pages is swept. The queries keep theirs, and are compared with themselves beside either."""
 
