@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -413,6 +414,11 @@ class TestPage:
             found = {row["statistic"]: row["value"] for row in rows if row["size"] == name}
             assert found["median"] == pytest.approx(slow.median(), rel=1e-3)
             assert found["99th percentile"] == pytest.approx(slow.quantile(0.99, "linear"), rel=1e-3)
+        # Dashes tell statistics apart, and so panels the run directories.
+        other = tmp_path / "other"
+        shutil.copytree(directory, other)
+        (both,) = [one for one in figures.figures([directory, other]) if one.name == "slowdown-by-size"]
+        assert both.specification["facet"]["sort"] == ["run · ospf", "other · ospf"]
 
     def test_a_map_has_the_peak_of_the_samples_after_the_warm_up(self, abilene_page: Page, abilene: Path) -> None:
         rows = abilene_page.specification("map-0")["datasets"]["links"]

@@ -165,6 +165,16 @@ def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_
             flows.filter(traffic=traffic, variant_stack=row[0]).height for row in rows
         ]
     assert "cubic ·" not in ranked
+    # Their distributions are apart, too.
+    drawing = drawn(html, "completion")
+    assert sorted(drawing["facet"]["sort"]) == sorted(
+        f"{stack} · {traffic}" for stack in STACKS for traffic in ("pages", "queries")
+    )
+    for panel in drawing["facet"]["sort"]:
+        stack, traffic = panel.split(" · ")
+        ends = max(row["value"] for row in drawing["data"]["values"] if row["panel"] == panel)
+        longest = flows.filter(variant_stack=stack, traffic=traffic)["fct_s"].max()
+        assert ends == pytest.approx(longest, rel=1e-3)
 
 
 def test_a_treatment_has_one_name_under_all_conditions(tmp_path: Path) -> None:
