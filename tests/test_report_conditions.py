@@ -15,6 +15,7 @@ from anabranch.replay import page as player
 from anabranch.replay import record
 from anabranch.report import evaluation, outcomes
 from anabranch.report.run_directory import read
+from anabranch.report.swept import Axis
 from anabranch.run_tables import tables
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
@@ -116,6 +117,22 @@ def test_conditions_where_nothing_arrives_have_no_best(tmp_path: Path) -> None:
     assert [cell["verdict"] == "equal" for cell in cells if cell["mean"] == 0] == [True] * 102
     assert {cell["ahead"] is None for cell in cells if cell["mean"] > 0} == {False}
     assert re.search(r"the best are equal under <b class=.figure.>1\d\d</b>", html)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([0.01, 0.02, 0.05], {"type": "linear", "zero": False}),
+        ([1e-5, 1e-4, 1e-2], {"type": "log"}),
+        ([0.0, 1e-5, 1e-4, 1e-2], {"type": "symlog", "constant": 1e-5}),
+        ([0.0, 1.0, 2.0], {"type": "linear", "zero": False}),
+        ([-1.0, 1e-3, 1.0], {"type": "linear", "zero": False}),
+    ],
+)
+def test_small_values_are_apart_also_beside_a_zero(values: list[float], scale: dict[str, Any]) -> None:
+    axis = Axis("loss", "loss", dict(enumerate(values)), {value: f"{value:g}" for value in values})
+    assert axis.scale == scale | {"nice": False}
+    assert axis.ticks["values"] == values
 
 
 def test_a_browser_draws_it(browser: Browser, directory: Path, html: str) -> None:

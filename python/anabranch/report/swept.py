@@ -42,16 +42,19 @@ class Axis:
 
     @property
     def scale(self) -> Specification:
-        """Logarithmic where the values span much."""
-        least, most = self.ordered[0], self.ordered[-1]
-        wide = least > 0 and most > _WIDE * least
-        return {"type": "log", "nice": False} if wide else {"type": "linear", "zero": False, "nice": False}
+        """Logarithmic where the values span much. With a zero, it is linear up to the least value above zero."""
+        above = [value for value in self.ordered if value > 0]
+        if self.ordered[0] < 0 or above[-1] <= _WIDE * above[0]:
+            return {"type": "linear", "zero": False, "nice": False}
+        kind = {"type": "log"} if len(above) == len(self.ordered) else {"type": "symlog", "constant": above[0]}
+        return {**kind, "nice": False}
 
     @property
     def ticks(self) -> Specification:
-        """A label at every value, if they are few."""
-        few = {"values": self.ordered} if len(self.ordered) <= _MOST_LABELS else {"tickCount": 6}
-        return {**few, "format": ".3~r" if self._are_short else "~g", "labelOverlap": True}
+        """A label at every value, if they are few. Vega has no labels of its own for a scale with a zero that is logarithmic above."""
+        few = len(self.ordered) <= _MOST_LABELS or self.scale["type"] == "symlog"
+        places = {"values": self.ordered} if few else {"tickCount": 6}
+        return {**places, "format": ".3~r" if self._are_short else "~g", "labelOverlap": True}
 
     def label(self, value: float) -> str:
         """A value as the name of a row or column."""
