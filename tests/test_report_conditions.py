@@ -13,7 +13,7 @@ from anabranch import report
 from anabranch.comparison import rank
 from anabranch.replay import page as player
 from anabranch.replay import record
-from anabranch.report import evaluation, outcomes
+from anabranch.report import evaluation, outcomes, swept
 from anabranch.report.run_directory import read
 from anabranch.report.swept import Axis
 from anabranch.run_tables import tables
@@ -87,6 +87,21 @@ def test_a_line_goes_through_the_means_of_its_stack(directory: Path, html: str) 
     assert len(points) == len(LOSSES) * len(DELAYS) * len(STACKS)
     means = sorted(point["mean"] for point in points)
     assert means == pytest.approx(sorted(measured["goodput_bps"]), rel=1e-4)
+
+
+def test_wide_intervals_leave_room_for_the_lines(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intervals of two seeds may be many times the mean: the axis ends at a multiple of the greatest mean, and the caption says so."""
+    e = evaluation.read([directory])
+    (outcome,) = outcomes.outcomes(e)
+    axis = swept.axes(e.runs)[0]
+    assert "leave the frame" not in swept.lines(e, outcome, axis).caption
+    monkeypatch.setattr(swept, "_MOST_OF_MEAN", 0.5)
+    figure = swept.lines(e, outcome, axis)
+    most = goodput(directory)["goodput_bps"].max()
+    band, line, _ = figure.specification["spec"]["layer"]
+    assert line["encoding"]["y"]["scale"]["domainMax"] == pytest.approx(0.5 * most, rel=1e-4)
+    assert band["mark"]["clip"]
+    assert "Some bands leave the frame." in figure.caption
 
 
 def test_the_sentence_counts_the_conditions_that_a_stack_wins(directory: Path, html: str) -> None:

@@ -14,7 +14,7 @@ from anabranch.report.answer import UNDECIDED, is_equal, unjudged
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.outcomes import Outcome
-from anabranch.report.parts import MOST_PANELS, Figure, longest
+from anabranch.report.parts import MOST_PANELS, Figure, largest, longest
 from anabranch.report.run_directory import Runs
 from anabranch.report.treatments import CONDITION, TREATMENT
 from anabranch.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
@@ -22,6 +22,8 @@ from anabranch.report.vega_lite import Specification, faceted, layered, legend, 
 LEAST_VALUES = 3
 """A condition with fewer values is no axis."""
 _MOST_LABELS = 10
+_MOST_OF_MEAN = 2
+"""Lines end below this multiple of their greatest mean, whatever their intervals."""
 _WIDE = 20
 """An axis is logarithmic if its values span more than this factor."""
 
@@ -121,9 +123,13 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
         quantitative("mean", title=shown.axis),
         quantitative("half", title="± (95 %)"),
     ]
-    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
+    # Intervals of two seeds may be ten times the mean, and would leave no room for the lines.
+    top = _MOST_OF_MEAN * largest(rows["mean"])
+    is_cut = largest(rows["high"]) > top > 0
+    scale = {"scale": {"domainMax": top}} if is_cut else {}
+    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5}, **scale)
     band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
-    layers = [mark("area", band, opacity=0.18)] if rows["half"].count() else []
+    layers = [mark("area", band, opacity=0.18, clip=True)] if rows["half"].count() else []
     line = {**shared, "y": y, "tooltip": tooltip}
     layers.append(mark("line", line | dash, strokeWidth=1.8))
     # A layer of its own: as a part of the line, points would take the dashes from the legend.
@@ -132,7 +138,8 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     columns = _columns(len(panels))
     layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
     layout |= {"legend": longest(treatments)}
-    omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
+    omitted = " Some bands leave the frame." if is_cut else ""
+    omitted += f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
     title = f"{shown.axis}, by {axis.key}"
     return Figure(
         f"along-{shown.column}", title, outcome.caption + bands + omitted, faceted(small, rows, panels, columns), layout
