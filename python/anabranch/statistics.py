@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import polars as pl
 
@@ -28,6 +29,7 @@ _TELLING = ("variant", "flow", "goodput_bps", "segments_sent", "end_s", "srtt_s"
 """Columns of flows in which runs that differ would differ."""
 
 
+@cache
 def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
     """The t for which ``P(|T| <= t) = confidence`` under Student's distribution with ``degrees`` of freedom.
 

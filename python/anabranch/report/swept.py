@@ -126,8 +126,8 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     # Intervals of two seeds may be ten times the mean, and would leave no room for the lines.
     top = _MOST_OF_MEAN * largest(rows["mean"])
     is_cut = largest(rows["high"]) > top > 0
-    scale = {"scale": {"domainMax": top}} if is_cut else {}
-    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5}, **scale)
+    limit: Specification = {"scale": {"domainMax": top}} if is_cut else {}
+    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5}, **limit)
     band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
     layers = [mark("area", band, opacity=0.18, clip=True)] if rows["half"].count() else []
     line = {**shared, "y": y, "tooltip": tooltip}
