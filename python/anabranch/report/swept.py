@@ -194,7 +194,7 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         quantitative("ahead", title="ahead of the next, %", format=".3~r"),
         nominal("verdict", title="verdict"),
     ]
-    scale = {"domain": treatments, "range": chart.colours(len(treatments))}
+    scale = {"domain": treatments, "range": chart.distinct_colours(len(treatments))}
     colour = nominal("best", scale=scale, legend=legend("Best", "square"))
     faint = {"condition": {"test": "datum.verdict === 'decided'", "value": 0.85}, "value": 0.3}
     cells = mark(

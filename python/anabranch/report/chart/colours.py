@@ -16,7 +16,7 @@ _DARKER = 0.6
 """The brightness of colours when they come again: more hues than those of the palette could not be told apart."""
 
 
-def colours(count: int) -> list[str]:
+def distinct_colours(count: int) -> list[str]:
     """Colours for this number of names, all different: those of the palette, then the same ones darker."""
     return [_darker(PALETTE[place % len(PALETTE)], _DARKER ** (place // len(PALETTE))) for place in range(count)]
 
@@ -28,7 +28,7 @@ def _darker(colour: str, brightness: float) -> str:
 
 def stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
     """The colours of stacks, by their place in the list."""
-    scale = {"domain": list(stacks), "range": colours(len(stacks))}
+    scale = {"domain": list(stacks), "range": distinct_colours(len(stacks))}
     return nominal("stack", scale=scale, legend=legend("Stack", symbol))
 
 
