@@ -11,13 +11,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.cells import cell_len
 
 from anabranch.cli import run as run_command
 from anabranch.cli import status
 from anabranch.cli.app import app
 from anabranch.cli.overview import COMMANDS
 from anabranch.results import Result
-from anabranch.text_table import quantity
+from anabranch.text_table import TextTable, print_table, quantity
 from scenarios import DESIGN, LINE
 
 
@@ -27,6 +28,14 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "line.toml"
     path.write_text(LINE)
     return path
+
+
+def test_the_columns_of_a_table_are_below_each_other_in_every_script(capsys: pytest.CaptureFixture[str]) -> None:
+    """A terminal gives an East Asian character two columns, and none to a combining accent: as rich counts them, too."""
+    rows = [["北京", "1"], ["Sa\u0303o Paulo", "10"], ["شنغهاي", "100"]]
+    print_table(TextTable(["node", "flows"], rows, text_columns=1))
+    lines = capsys.readouterr().out.splitlines()
+    assert [cell_len(line) for line in lines] == [len("São Paulo") + 2 + len("flows")] * 4
 
 
 def test_check_accepts_and_refuses(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """The best treatment by paired differences: against numbers worked by hand."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -64,6 +65,20 @@ def test_conditions_are_ranked_apart_and_the_least_can_be_best() -> None:
         ("1 %", "b", 1, None, None),
         ("1 %", "a", 2, 4, None),
     ]
+
+
+@pytest.mark.parametrize(("treatments", "behind", "cases"), [(2, 0.05, 0.05), (5, 0.34, 0.27), (20, 2.9, 0.83)])
+def test_chance_decides_between_equal_treatments_as_often_as_the_guide_says(
+    treatments: int, behind: float, cases: float
+) -> None:
+    """Independent normal values: how many appear behind the one that is best by chance, and how often any does."""
+    studies, seeds = 400, 5
+    values = np.random.default_rng(1).normal(100, 1, studies * treatments * seeds)
+    grid = [(study, str(name), seed) for study in range(studies) for name in range(treatments) for seed in range(seeds)]
+    runs = pl.DataFrame(grid, schema=["study", "name", "seed"], orient="row").with_columns(value=pl.Series(values))
+    decided = rank(runs, ["study"], "name", most_is_best=True).group_by("study").agg(pl.col("decided").sum())["decided"]
+    assert decided.mean() == pytest.approx(behind, abs=0.1 * behind + 0.02)
+    assert (decided > 0).mean() == pytest.approx(cases, abs=0.05)
 
 
 def test_only_seeds_that_both_have_are_compared() -> None:

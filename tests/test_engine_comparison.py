@@ -126,6 +126,31 @@ def test_something_beside_nothing_is_beyond_any_deviation(tmp_path: Path, capsys
     assert "predict has something and packet nothing for 1 row of the tables." in capsys.readouterr().err
 
 
+def test_a_flow_of_which_nothing_arrives_has_no_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three runs end before the handshake does. JSON has no word for 0 / 0."""
+    path = tmp_path / "short.toml"
+    path.write_text(
+        """
+        [topology]
+        links = [{ source = "a", target = "b", capacity = "10Mbps", delay = "30ms" }]
+        [[traffic]]
+        from = "a"
+        to = "b"
+        bulk = true
+        [run]
+        duration = "50ms"
+        seeds = 3
+        """
+    )
+    command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
+    assert status([*command, "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    (row,) = document["flows"]
+    assert (row["first"], row["ratio"], row["spread"]) == (0, None, None)
+    assert status(command) == 0
+    assert "nan" not in capsys.readouterr().out
+
+
 def test_a_comparison_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No flow arrives in 2 s at one in 1,000 s, and no link is loaded."""
     path = tmp_path / "nothing.toml"

@@ -87,6 +87,15 @@ def test_names_of_bars_do_not_overlap(routings: list[str], along: int, least: fl
     assert max(len(line) for text in names for line in text.itertext()) <= 18
 
 
+def test_panels_with_long_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    """A line for each key: the ends of the names are not cut."""
+    stack = "newreno-whose-name-lists-all-of-its-parameters-gamma-1.5-delta-0.3"
+    run = write_run_directory(tmp_path / "run", stacks=[stack], routings=["ospf", "spray"], seeds=1)
+    figure_files.write(figure_files.figures([run])["time-goodput"], tmp_path / "x.svg", 120.0)
+    texts = set(ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).itertext())
+    assert {"ospf", "spray"} <= texts
+
+
 def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

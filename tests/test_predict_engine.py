@@ -60,6 +60,15 @@ def test_a_flow_that_shares_with_a_steady_one_gets_the_rest(results: dict[str, R
     assert (predicted["goodput_bps"] <= predicted["high_bps"]).all()
 
 
+def test_the_document_of_a_prediction_has_its_intervals(results: dict[str, Result]) -> None:
+    predicted = ["low_bps", "high_bps", "fct_p95_s", "limited_by"]
+    for engine, result in results.items():
+        flows = [flow for run in result.documents()["runs"] for flow in run["flows"]]
+        shown = [[flow.get(name) for name in predicted] for flow in flows]
+        known = result.flows.select(predicted).rows() if engine == "predict" else [(None,) * 4] * len(flows)
+        assert shown == [list(row) for row in known]
+
+
 def test_links_are_as_busy_as_in_the_packet_engine(results: dict[str, Result]) -> None:
     packet, predicted = (results[engine].links for engine in ("packet", "predict"))
     assert (predicted["utilisation"] - packet["utilisation"]).abs().max() < 0.05

@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -413,12 +414,17 @@ class TestPage:
             found = {row["statistic"]: row["value"] for row in rows if row["size"] == name}
             assert found["median"] == pytest.approx(slow.median(), rel=1e-3)
             assert found["99th percentile"] == pytest.approx(slow.quantile(0.99, "linear"), rel=1e-3)
+        # Dashes tell statistics apart, and so panels the run directories.
+        other = tmp_path / "other"
+        shutil.copytree(directory, other)
+        (both,) = [one for one in figures.figures([directory, other]) if one.name == "slowdown-by-size"]
+        assert both.specification["facet"]["sort"] == ["run · ospf", "other · ospf"]
 
     def test_a_map_has_the_peak_of_the_samples_after_the_warm_up(self, abilene_page: Page, abilene: Path) -> None:
         rows = abilene_page.specification("map-0")["datasets"]["links"]
         samples = pl.read_parquet(abilene / "series" / "links-*.parquet").filter(pl.col("time_s") > 5)
         first = samples.filter(pl.col("run") < 5).group_by("link").agg(pl.col("utilisation").max())
-        peaks = sorted(row["p"][0] for row in rows)
+        peaks = sorted(row["peak"][0] for row in rows)
         assert peaks == pytest.approx(sorted(first["utilisation"]), rel=1e-3)
 
     @pytest.mark.parametrize(
@@ -445,7 +451,42 @@ class TestPage:
         assert re.search(
             r"cubic carries the most, 9\.\d.*, under routing ospf; the least, .*, under routing spray", page.seen
         )
-        assert "There is one treatment only" in page.seen
+        assert "No condition has two treatments" in page.seen
+
+    def test_treatments_of_different_conditions_keep_their_own_values(self, tmp_path: Path) -> None:
+        """Each condition has a stack of its own: the greatest value is that of its stack, and nothing is ranked."""
+        directory = write_run_directory(tmp_path / "run", stacks=["newreno", "mprc"], routings=["ospf", "spray"])
+        runs = json.loads((directory / "manifest.json").read_text())
+        only = {("newreno", "ospf"), ("mprc", "spray")}
+        kept = [run for run in runs["runs"] if tuple(run["variant"].values()) in only]
+        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(
+            r"mprc carries the most, 1\d\.\d.*, under routing spray; newreno the least, 9\.\d.*, under routing ospf",
+            page.seen,
+        )
+        assert "No condition has two treatments" in page.seen
+        assert "ranked" not in page.seen[: page.seen.index("Save")]
+
+    def test_a_condition_with_one_treatment_is_won_by_none(self, tmp_path: Path) -> None:
+        """NewReno alone was sprayed, so that it is the best of one there."""
+        directory = write_run_directory(tmp_path / "run", stacks=["newreno", "mprc"], routings=["ospf", "spray"])
+        runs = json.loads((directory / "manifest.json").read_text())
+        kept = [run for run in runs["runs"] if tuple(run["variant"].values()) != ("mprc", "spray")]
+        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(r"(newreno|mprc) carries the most under 1 of 1 condition \(", page.seen)
+        assert "Not counted, as nothing to rank: 1 condition with one treatment." in page.seen
+        assert re.search(r"routing spray 1 newreno [\d.]+ [\d.]+ – – alone", page.seen)
+
+    def test_equal_treatments_are_neither_first_nor_last(self, tmp_path: Path) -> None:
+        """Two routings over the only path, and nothing random: no seed will decide between them, and no interval says anything."""
+        lists = LINE.replace('"newreno"', '"newreno"\nrouting = ["ospf", "hops"]')
+        routings = '[routing]\nospf = { metric = "ospf" }\nhops = { metric = "hop-count" }\n'
+        result = Scenario.from_toml(lists + routings).run(seeds=[1, 2])
+        page = Page(report.write([result.directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert re.search(r"All treatments carry the same, [\d.]+ ± 0.00 Mbit/s", page.seen)
+        assert "All seeds gave the same runs" in page.seen
 
     def test_goodput_is_not_ranked_by_the_seeds_whose_flows_did_not_finish(self, tmp_path: Path) -> None:
         """The flow of one seed of five finishes. The summary has no goodput then, and the answer none either: the other seeds are the slow ones."""
@@ -645,6 +686,13 @@ class TestChart:
         drawing = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
         rows = drawing["data"]["values"]
         assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
+
+    def test_fifteen_stacks_have_fifteen_colours(self) -> None:
+        """As many as there are congestion controls; the palette has ten, which come first and unchanged."""
+        colours = chart.stack_colour([f"stack {number}" for number in range(15)])["scale"]["range"]
+        assert colours[:10] == chart.PALETTE
+        assert len(set(colours)) == 15
+        assert all(re.fullmatch("#[0-9A-F]{6}", colour, re.IGNORECASE) for colour in colours)
 
     def test_charts_can_be_joined(self, abilene: Path) -> None:
         summary = statistics.summary(pl.read_parquet(abilene / "flows.parquet"), ["stack", "routing"])

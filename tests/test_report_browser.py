@@ -117,6 +117,43 @@ def test_tables_sort_and_selectors_choose(browser: Browser, page: tuple[Path, Pa
     assert len(drawn) == 3
 
 
+def test_a_printed_page_has_every_chart_and_says_which_rows_of_a_table_it_has(
+    browser: Browser, small_page: tuple[Path, Page]
+) -> None:
+    """A browser prints once its event has been handled, with the promises that follow at once. It waits for no other event."""
+    open_report(browser, small_page[0], unfolded=False)
+    undrawn = "[...document.querySelectorAll('[data-chart]')].filter(chart => !chart.querySelector('svg')).length"
+    assert browser.evaluate(undrawn) > 0
+    assert (
+        browser.evaluate(
+            f"""(async () => {{
+            dispatchEvent(new Event("beforeprint"));
+            for (let turn = 0; turn < 10000; turn++) await null;
+            return {undrawn};
+        }})()"""
+        )
+        == 0
+    )
+    assert_drawn(browser, small_page[1].charts)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        select = "document.querySelector('select[data-table=difference-table]')"
+        assert browser.evaluate(f"{select}.getBoundingClientRect().height") > 0
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_long_names_leave_room_for_numbers(browser: Browser, tmp_path: Path) -> None:
+    """All columns of the answer are within the page, and so are the selectors of the map."""
+    names = ["cubic with a name of all its parameters: " + "gamma=1.5 delta=0.3 " * 6, "mprc"]
+    directory = write_run_directory(tmp_path / "run", stacks=names, seeds=2, sample_s=None)
+    open_report(browser, report.write([directory], tmp_path / "report.html"))
+    assert browser.evaluate(
+        """[...document.querySelectorAll("#ranking-goodput th, #map select")]
+            .every(part => part.getBoundingClientRect().right <= document.body.getBoundingClientRect().right)"""
+    )
+
+
 def test_many_flows_and_distributions(browser: Browser, tmp_path: Path) -> None:
     path, page = write(tmp_path, stacks=STACKS[:2], routings=ROUTINGS[:2], seeds=2, flows=60, sized=True, sample_s=0.5)
     assert {"completion", "slowdown"} <= page.charts

@@ -13,8 +13,9 @@ from anabranch import report
 from anabranch.comparison import rank
 from anabranch.replay import page as player
 from anabranch.replay import record
-from anabranch.report import evaluation, outcomes
+from anabranch.report import evaluation, outcomes, swept
 from anabranch.report.run_directory import read
+from anabranch.report.swept import Axis
 from anabranch.run_tables import tables
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
@@ -88,17 +89,81 @@ def test_a_line_goes_through_the_means_of_its_stack(directory: Path, html: str) 
     assert means == pytest.approx(sorted(measured["goodput_bps"]), rel=1e-4)
 
 
+def test_wide_intervals_leave_room_for_the_lines(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intervals of two seeds may be many times the mean: the axis ends at a multiple of the greatest mean, and the caption says so."""
+    e = evaluation.read([directory])
+    (outcome,) = outcomes.outcomes(e)
+    axis = swept.axes(e.runs)[0]
+    assert "leave the frame" not in swept.lines(e, outcome, axis).caption
+    monkeypatch.setattr(swept, "_MOST_OF_MEAN", 0.5)
+    figure = swept.lines(e, outcome, axis)
+    most = goodput(directory)["goodput_bps"].max()
+    band, line, _ = figure.specification["spec"]["layer"]
+    assert line["encoding"]["y"]["scale"]["domainMax"] == pytest.approx(0.5 * most, rel=1e-4)
+    assert band["mark"]["clip"]
+    assert "Some bands leave the frame." in figure.caption
+
+
 def test_the_sentence_counts_the_conditions_that_a_stack_wins(directory: Path, html: str) -> None:
-    best = [cell["best"] for cell in drawn(html, "best-goodput_bps")["data"]["values"]]
+    cells = drawn(html, "best-goodput_bps")["data"]["values"]
+    best = [cell["best"] for cell in cells if cell["verdict"] != "equal"]
     seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html[html.index("<main>") :]))
     for stack in set(best):
         won = best.count(stack)
         assert re.search(rf"{stack} carries the most under {won} of 9 conditions \(\d decided\)", seen)
+    assert len(best) < 9
+    assert f"; the best are equal under {9 - len(best)}." in seen
+
+
+def test_conditions_where_nothing_arrives_have_no_best(tmp_path: Path) -> None:
+    """A handshake is longer than the run under the first hundred of them, so that nothing has a lead in per cent."""
+    delays = ["300ms", "200ms", "10ms"]
+    document = {
+        "topology": {"links": [{"source": "a", "target": "b", "capacity": "10Mbps", "delay": delays}]},
+        "impairments": [{"link": ["a", "b"], "loss": [0.001 * (step + 1) for step in range(51)]}],
+        "traffic": [{"from": "a", "to": "b", "bulk": True, "stack": STACKS}],
+        "run": {"duration": "300ms"},
+    }
+    directory = tmp_path / "run"
+    Scenario(document).run(directory=directory)
+    html = report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")
+    cells = drawn(html, "best-goodput_bps")["data"]["values"]
+    assert len(cells) == 153
+    assert [cell["verdict"] == "equal" for cell in cells if cell["mean"] == 0] == [True] * 102
+    assert {cell["ahead"] is None for cell in cells if cell["mean"] > 0} == {False}
+    assert re.search(r"the best are equal under <b class=.figure.>1\d\d</b>", html)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([0.01, 0.02, 0.05], {"type": "linear", "zero": False}),
+        ([1e-5, 1e-4, 1e-2], {"type": "log"}),
+        ([0.0, 1e-5, 1e-4, 1e-2], {"type": "symlog", "constant": 1e-5}),
+        ([0.0, 1.0, 2.0], {"type": "linear", "zero": False}),
+        ([-1.0, 1e-3, 1.0], {"type": "linear", "zero": False}),
+    ],
+)
+def test_small_values_are_apart_also_beside_a_zero(values: list[float], scale: dict[str, Any]) -> None:
+    axis = Axis("loss", "loss", dict(enumerate(values)), {value: f"{value:g}" for value in values})
+    assert axis.scale == scale | {"nice": False}
+    assert axis.ticks["values"] == values
 
 
 def test_a_browser_draws_it(browser: Browser, directory: Path, html: str) -> None:
     open_report(browser, directory / "report.html")
     assert_drawn(browser, set(re.findall(r'data-chart="([^"]*)"', html)))
+
+
+def test_numbers_in_cells_of_any_colour_can_be_read_in_the_dark(browser: Browser, directory: Path, html: str) -> None:
+    """They are light, and amber is as well: the page's colour is around them."""
+    assert 'data-chart="best-goodput_bps"' in html
+    open_report(browser, directory / "report.html", dark=True)
+    edges = browser.evaluate(
+        """[...document.querySelectorAll("[data-chart='best-goodput_bps'] .role-mark.mark-text text")]
+            .map(text => [getComputedStyle(text).stroke, getComputedStyle(text).paintOrder])"""
+    )
+    assert edges == [["rgb(17, 22, 29)", "stroke"]] * len(LOSSES) * len(DELAYS)
 
 
 def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_path: Path) -> None:
@@ -132,6 +197,44 @@ def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_
             flows.filter(traffic=traffic, variant_stack=row[0]).height for row in rows
         ]
     assert "cubic ·" not in ranked
+    # Their distributions are apart, too.
+    drawing = drawn(html, "completion")
+    assert sorted(drawing["facet"]["sort"]) == sorted(
+        f"{stack} · {traffic}" for stack in STACKS for traffic in ("pages", "queries")
+    )
+    for panel in drawing["facet"]["sort"]:
+        stack, traffic = panel.split(" · ")
+        ends = max(row["value"] for row in drawing["data"]["values"] if row["panel"] == panel)
+        longest = flows.filter(variant_stack=stack, traffic=traffic)["fct_s"].max()
+        assert ends == pytest.approx(longest, rel=1e-3)
+
+
+def test_a_treatment_has_one_name_under_all_conditions(tmp_path: Path) -> None:
+    """Two groups choose their stacks. What is best for one group is worst for the other: no choice is best for both."""
+    document = {
+        "topology": {"generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "20Mbps", "bottleneck_delay": "5ms"}},
+        "impairments": [{"link": ["left", "right"], "loss": 0.01}],
+        "traffic": [
+            {"name": "one", "from": "s1", "to": "d1", "bulk": True, "stack": STACKS},
+            {"name": "two", "from": "s2", "to": "d2", "bulk": True, "stack": STACKS[::-1]},
+        ],
+        "run": {"duration": "3s", "seeds": 2},
+    }
+    directory = tmp_path / "run"
+    Scenario(document).run(directory=directory)
+    e = evaluation.read([directory])
+    (outcome,) = outcomes.outcomes(e)
+    chosen = ["traffic[0].stack", "traffic[1].stack"]
+    assert e.runs.chosen == chosen
+    for variant, treatment in outcome.values.select("variant", "treatment").iter_rows():
+        assert treatment == " · ".join(e.runs.variants[variant].values[key] for key in chosen)
+    html = report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")
+    seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html[html.index("<main>") :]))
+    assert re.search(
+        r"bbr · newreno carries the most under 1 of 2 conditions .*; newreno · bbr carries the most under 1 of 2", seen
+    )
+    shapes = drawn(html, "pareto-goodput-retransmitted")["spec"]["layer"][-1]["encoding"]["shape"]["scale"]["domain"]
+    assert sorted(shapes) == sorted(set(outcome.values["treatment"]))
 
 
 def test_the_bars_of_completion_times_are_means_over_the_runs_as_in_the_answer(tmp_path: Path) -> None:
@@ -184,8 +287,8 @@ def test_a_map_of_several_topologies_has_the_numbers_of_each(several_topologies:
         own = {one["name"]: one for one in expected.filter(run=run).to_dicts()}
         for name, row in rows.items():
             one = own.get(name, dict.fromkeys(("capacity_bps", "utilisation")))
-            assert row["u"][run] == (None if name not in own else pytest.approx(one["utilisation"], rel=1e-3))
-            assert row["c"][run] == (None if name not in own else one["capacity_bps"] / 1e6)
+            assert row["utilisation"][run] == (None if name not in own else pytest.approx(one["utilisation"], rel=1e-3))
+            assert row["capacity_mbps"][run] == (None if name not in own else one["capacity_bps"] / 1e6)
 
 
 def test_a_queue_over_time_is_that_of_the_link_it_names(tmp_path: Path) -> None:

@@ -37,6 +37,23 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
     assert_frame_equal(*(table.sort("which", "delay") for table in tables))
 
 
+def test_sweeps_of_one_name_are_told_apart_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    swept = sweep(tmp_path, losses=(0.01,))
+    for folder in ("before", "after"):
+        swept.execute(tmp_path / folder / "out", jobs=1)
+    assert status(["report", "before/out", "after/out", "-o", "both.html"]) == 0
+    html = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert '<h2 class="source">before/out</h2>' in html
+    assert '<h2 class="source">after/out</h2>' in html
+    assert "anabranch-" not in html[: html.index('<script type="module">')]
+    capsys.readouterr()
+    assert status(["report", "before/out", "before/../before/out", "-o", "both.html"]) == 1
+    assert "before/../before/out: is given twice; name each run directory once" in capsys.readouterr().err
+
+
 def test_a_sweep_and_a_run_by_one_engine_are_treatments(tmp_path: Path) -> None:
     result = sweep(tmp_path, losses=(0.01,)).execute(tmp_path / "out", jobs=1)
     run_directory.write(result, tmp_path / "swept" / "out")

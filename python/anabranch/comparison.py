@@ -7,7 +7,8 @@ the same seed have the same random numbers, so the difference of two treatments 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from dataclasses import dataclass, field
+from math import fsum, isnan
 from typing import Any
 
 import polars as pl
@@ -47,34 +48,54 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
     known = values.drop_nulls("value")
     if "predicted" not in known.columns:
         known = known.with_columns(predicted=pl.lit(False), low=None, high=None)
+    conditions: dict[tuple[Any, ...], dict[str, _Treatment]] = {}
+    columns = known.select(*condition, treatment, "seed", "value", "predicted", "low", "high")
+    for *key, name, seed, value, is_predicted, low, high in columns.iter_rows():
+        found = conditions.setdefault(tuple(key), {}).setdefault(str(name), _Treatment())
+        found.values.setdefault(seed, []).append(value)
+        found.is_predicted |= is_predicted
+        found.lows += [] if low is None else [low]
+        found.highs += [] if high is None else [high]
     rows = []
-    for key, group in known.group_by(condition, maintain_order=True) if condition else [((), known)]:
-        measured = {
-            str(name): dict(part.group_by("seed", maintain_order=True).agg(pl.col("value").mean()).iter_rows())
-            for (name,), part in group.group_by([treatment], maintain_order=True)
-        }
-        predicted = {
-            str(name): (part["low"].mean(), part["high"].mean())
-            for (name,), part in group.group_by([treatment], maintain_order=True)
-            if part["predicted"].any()
-        }
+    for condition_key, treatments in conditions.items():
+        measured = {name: {seed: _mean(of) for seed, of in one.values.items()} for name, one in treatments.items()}
+        predicted = {name: one.interval for name, one in treatments.items() if one.is_predicted}
         means = {name: sum(of.values()) / len(of) for name, of in measured.items()}
         order = sorted(means, key=lambda name: -means[name] if most_is_best else means[name])
+        best = order[0]
         for place, name in enumerate(order):
             half = None if name in predicted else half_width(list(measured[name].values()))
-            best = order[0]
             behind: tuple[float | None, float | None, bool | None] = None, None, None
             if place > 0:
                 behind = _behind(measured[best], measured[name], most_is_best)
             if place > 0 and not predicted.keys().isdisjoint((best, name)):
                 behind = behind[0], None, _are_apart(predicted.get(best), predicted.get(name))
-            rows.append((*key, name, place + 1, means[name], half, *behind, name in predicted))
+            rows.append((*condition_key, name, place + 1, means[name], half, *behind, name in predicted))
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         **known.select(condition).schema,
         treatment: pl.String,
         **RANKED,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+@dataclass
+class _Treatment:
+    """The known values of a treatment under a condition by seed, and the ends of their predicted intervals."""
+
+    values: dict[int, list[float]] = field(default_factory=dict)
+    lows: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+    is_predicted: bool = False
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The mean predicted interval, if one is known."""
+        return (_mean(self.lows), _mean(self.highs)) if self.lows and self.highs else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
 
 
 def _behind(
@@ -87,11 +108,11 @@ def _behind(
     return mean, half, None if half is None else mean > half
 
 
-def _are_apart(first: tuple[Any, Any] | None, second: tuple[Any, Any] | None) -> bool | None:
+def _are_apart(first: tuple[float, float] | None, second: tuple[float, float] | None) -> bool | None:
     """Whether two predicted intervals do not overlap; unknown if one of them is."""
-    if first is None or second is None or None in first or None in second:
+    if first is None or second is None:
         return None
-    return bool(first[0] > second[1] or second[0] > first[1])
+    return first[0] > second[1] or second[0] > first[1]
 
 
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float | None]:

@@ -112,9 +112,9 @@ def _intervals(predicted: Runs) -> pl.DataFrame:
 
 
 def _spread(simulated: Runs) -> pl.DataFrame:
-    """How far single runs of a flow differ: the standard deviation of its goodputs over their mean."""
+    """How far single runs of a flow differ: the standard deviation of its goodputs over their mean; null where that is zero."""
     goodput = pl.col(GOODPUT)
-    return simulated.flows.group_by(_FLOW).agg(spread=goodput.std() / goodput.mean())
+    return simulated.flows.group_by(_FLOW).agg(spread=(goodput.std() / goodput.mean()).fill_nan(None))
 
 
 def _flows(runs: Runs) -> pl.DataFrame:

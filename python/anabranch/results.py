@@ -14,7 +14,7 @@ import polars as pl
 
 from anabranch.forks import refuse_after_fork
 from anabranch.matrix_columns import key_table, with_keys
-from anabranch.result_tables import SCHEMAS, SERIES_TABLES
+from anabranch.result_tables import PREDICTED, SCHEMAS, SERIES_TABLES
 
 if TYPE_CHECKING:
     from anabranch.report.run_directory import Runs
@@ -238,15 +238,18 @@ class Result:
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
         def rows(table: str) -> list[dict[str, Any]]:
-            own = [name for name in SCHEMAS[table] if name not in ("run", "seed")]
             found: pl.DataFrame = getattr(self, table)
+            predicted = [column.name for column in PREDICTED if table == "flows" and column.name in found.columns]
+            own = [name for name in (*SCHEMAS[table], *predicted) if name not in ("run", "seed")]
             return found.filter(pl.col("run") == run["run"]).select(own).to_dicts()
 
         tables = {"flows": rows("flows"), "links": rows("links")}
         states = self.states.filter(pl.col("run") == run["run"])
-        for flow in tables["flows"] if states.height else []:
-            own = states.filter(pl.col("flow") == flow["flow"])
-            flow["states"] = dict(own.select("state", "share").iter_rows()) or None
+        shares: dict[int, dict[str, float]] = {}
+        for number, state, share in states.select("flow", "state", "share").iter_rows():
+            shares.setdefault(number, {})[state] = share
+        for flow in tables["flows"] if shares else []:
+            flow["states"] = shares.get(flow["flow"])
         if self.routes.height:
             tables |= {"routes": rows("routes"), "link_state": rows("link_state")}
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}

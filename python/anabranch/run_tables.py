@@ -23,10 +23,6 @@ UNFINISHED = (
     "Flows that had not finished count with the time that they had had: the figures of their rows are lower bounds."
 )
 
-EQUAL = "All seeds gave the same runs: nothing in the scenario is random, and an interval of 0 says nothing."
-_TELLING = ["variant", "flow", "goodput_bps", "segments_sent", "end_s", "srtt_s"]
-"""Columns of flows in which runs that differ would differ."""
-
 
 def tables(runs: Runs) -> Iterator[TextTable]:
     """A table with a row for each variant, and one with completion times by traffic group and size if there are flows with a size."""
@@ -67,16 +63,9 @@ def _summary(runs: Runs) -> TextTable:
         *(("Jain",) if lasting else ()),
     )
     notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
-    if not predicted and _are_equal(runs):
-        notes += (EQUAL,)
+    if statistics.seeds_agree(runs.flows):
+        notes += (statistics.SEEDS_AGREE,)
     return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), notes)
-
-
-def _are_equal(runs: Runs) -> bool:
-    """Whether several seeds gave the same flows in every variant."""
-    seeds = runs.flows["seed"].n_unique()
-    flows = runs.flows.select(_TELLING)
-    return seeds > 1 and flows.height == seeds * flows.unique().height
 
 
 def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> TextTable:

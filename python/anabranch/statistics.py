@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import polars as pl
 
@@ -23,6 +24,12 @@ ROUNDING = 1e-12
 """Values that differ by less than this share of the greatest are equal: the order in which they were added up leaves as much."""
 
 
+SEEDS_AGREE = "All seeds gave the same runs: chance had no part in them, and an interval of 0 says nothing."
+_TELLING = ("variant", "flow", "goodput_bps", "segments_sent", "end_s", "srtt_s")
+"""Columns of flows in which runs that differ would differ."""
+
+
+@cache
 def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
     """The t for which ``P(|T| <= t) = confidence`` under Student's distribution with ``degrees`` of freedom.
 
@@ -205,6 +212,14 @@ def _run(rows: pl.DataFrame) -> list[str]:
 def is_predicted(flows: pl.DataFrame) -> pl.Expr:
     """Whether the predict engine has predicted the flows of a group."""
     return (pl.col("limited_by").is_not_null() if "limited_by" in flows.columns else pl.lit(False)).any()
+
+
+def seeds_agree(flows: pl.DataFrame) -> bool:
+    """Whether several seeds gave the same flows in every variant. Of predictions, seeds say nothing anyway."""
+    seeds = flows["seed"].n_unique()
+    if seeds < 2 or flows.select(is_predicted(flows)).item():
+        return False
+    return flows.height == seeds * flows.select(_TELLING).unique().height
 
 
 def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

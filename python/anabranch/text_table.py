@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unicodedata import combining, east_asian_width
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,23 @@ class TextTable:
 def print_table(table: TextTable) -> None:
     """Print a table without its head if it has no rows, and its notes."""
     lines = [table.head, *table.rows] if table.rows else []
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     for line in lines:
+        blanks = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
         cells = (
-            cell.ljust(width) if column < table.text_columns else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell + blank if column < table.text_columns else blank + cell
+            for column, (cell, blank) in enumerate(zip(line, blanks, strict=True))
         )
         print("  ".join(cells).rstrip())
     for note in table.notes:
         print(note)
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes: two for a character of East Asia, none for one that changes the one before it."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "FW" else 1 for one in text)
 
 
 def quantity(value: float | None, unit: str) -> str:

@@ -11,7 +11,14 @@ SWEEP_PLAN = "sweep.json"
 
 @contextmanager
 def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """The run directories of these paths: a sweep's results become one of the same name, until the end of the block."""
+    """The run directories of these paths: a sweep's results become one of the same name, until the end of the block.
+
+    Raises:
+        anabranch.report.run_directory.RunDirectoryError: a path is given twice.
+    """
+    from anabranch.report.run_directory import refuse_repeated
+
+    refuse_repeated(paths)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:
         yield [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(paths)]
 
@@ -21,6 +28,9 @@ def _of_sweep(path: Path, folder: Path) -> Path:
         return path
     from anabranch.sweep import SweepResult, run_directory
 
-    target = folder / path.resolve().name
+    whole = path.resolve()
+    target = folder / whole.relative_to(
+        whole.anchor
+    )  # a report that has another sweep of this name takes more of the path
     run_directory.write(SweepResult.load(path), target)
     return target

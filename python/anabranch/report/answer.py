@@ -26,6 +26,10 @@ class Answer:
     measure: str
     """The name of the outcome: chooses the words."""
     conditions: int
+    contested: int
+    """Under how many of the conditions two treatments or more have a value. Only there is one of them the best."""
+    tied: int
+    """Under how many of these the best two are equal."""
     best: tuple[str, str]
     """Name and value of the best treatment under the first condition, and ``worst`` of the worst one."""
     worst: tuple[str, str] | None
@@ -33,10 +37,14 @@ class Answer:
     """The second of the first condition, and by how much the best is better, in per cent."""
     undecided: list[str]
     """Treatments of the first condition that may be as good as the best."""
+    equal: list[str]
+    """Treatments of the first condition that had the best one's value with every seed."""
+    is_tied: bool
+    """Whether all treatments of the first condition, of two or more, had that value."""
     wins: list[tuple[str, int, int]]
-    """Treatment, under how many conditions it is the best, and under how many of these its lead over the second is decided."""
-    span: tuple[tuple[str, str], tuple[str, str]] | None
-    """For a single treatment under several conditions: the condition and the value where it is the best, and the worst."""
+    """Treatment, under how many contested conditions it alone is the best, and under how many of these its lead over the second is decided."""
+    span: tuple[tuple[str, str, str], tuple[str, str, str]] | None
+    """Where no condition is contested: treatment, value and condition of the best row, and of the worst."""
     table: Table | None
 
 
@@ -54,25 +62,29 @@ def of(outcome: Outcome) -> Answer | None:
 
     conditions = ranked[CONDITION].unique(maintain_order=True).to_list()
     first = ranked.filter(pl.col(CONDITION) == conditions[0]).to_dicts()
-    seconds = ranked.filter(pl.col("rank") == 2)
-    decided = set(seconds.filter(pl.col("decided"))[CONDITION])
-    best = ranked.filter(pl.col("rank") == 1)
-    wins: dict[str, list[str]] = {}
-    for condition, treatment in best.select(CONDITION, TREATMENT).rows():
-        wins.setdefault(treatment, []).append(condition)
+    seconds = {row[CONDITION]: row for row in ranked.filter(pl.col("rank") == 2).to_dicts()}
+    tied = {condition for condition, row in seconds.items() if is_equal(row)}
+    wins: dict[str, list[bool | None]] = {}
+    for condition, treatment in ranked.filter(pl.col("rank") == 1).select(CONDITION, TREATMENT).rows():
+        if condition in seconds and condition not in tied:
+            wins.setdefault(treatment, []).append(seconds[condition]["decided"])
     ahead = None
     if len(first) > 1 and first[0]["mean"] and first[1]["behind"] is not None:
         ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
     return Answer(
-        outcome.name,
-        len(conditions),
-        say(first[0]),
-        say(first[-1]) if len(first) > 1 else None,
-        ahead,
-        [row[TREATMENT] for row in first[1:] if row["decided"] is False],
-        sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
-        _span(ranked, say, outcome.most_is_best) if len(conditions) == ranked.height > 1 else None,
-        _table(ranked, shown, len(conditions) > 1) if ranked.height > len(conditions) else None,
+        measure=outcome.name,
+        conditions=len(conditions),
+        contested=len(seconds),
+        tied=len(tied),
+        best=say(first[0]),
+        worst=say(first[-1]) if len(first) > 1 else None,
+        ahead=ahead,
+        undecided=[row[TREATMENT] for row in first[1:] if row["decided"] is False and not is_equal(row)],
+        equal=[row[TREATMENT] for row in first[1:] if is_equal(row)],
+        is_tied=len(first) > 1 and all(map(is_equal, first[1:])),
+        wins=sorted(((name, len(won), won.count(True)) for name, won in wins.items()), key=lambda win: -win[1]),
+        span=_span(ranked, say, outcome.most_is_best) if not seconds and len(conditions) > 1 else None,
+        table=_table(ranked, shown, len(conditions) > 1) if seconds else None,
     )
 
 
@@ -83,11 +95,16 @@ def unjudged(row: Mapping[str, Any]) -> str:
     return NO_COMMON_SEED if row["behind"] is None else "one seed"
 
 
+def is_equal(row: Mapping[str, Any]) -> bool:
+    """Whether the treatment of a row of :func:`anabranch.comparison.rank` had the best one's value with every seed."""
+    return row["behind"] == 0 and not row["behind_half"]
+
+
 def _span(
     ranked: pl.DataFrame, say: Callable[[Mapping[str, Any]], tuple[str, str]], most_is_best: bool
-) -> tuple[tuple[str, str], tuple[str, str]]:
+) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
     rows = ranked.sort("mean", descending=most_is_best, maintain_order=True).to_dicts()
-    best, worst = ((row[CONDITION], say(row)[1]) for row in (rows[0], rows[-1]))
+    best, worst = ((*say(row), row[CONDITION]) for row in (rows[0], rows[-1]))
     return best, worst
 
 
@@ -98,7 +115,7 @@ def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
 
 
 def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
-    best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first())
+    best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first(), treatments=pl.len())
     rows = ranked.join(best, on=CONDITION, maintain_order="left")
 
     def share(name: str) -> Callable[[Mapping[str, Any]], float | None]:
@@ -106,8 +123,8 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
 
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
-            return "best"
-        if row["behind"] == row["behind_half"] == 0:
+            return "best" if row["treatments"] > 1 else "alone"
+        if is_equal(row):
             return "equal"
         return {True: "behind", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 

@@ -18,7 +18,7 @@ def figures(e: Evaluation) -> list[Figure]:
     classes = statistics.worth_showing(e.times, e.by).filter(~statistics.ALL_SIZES, pl.col("flows") > 0)
     if classes.is_empty():
         return []
-    rows, panels, omitted = in_panels(e, classes)
+    rows, panels, omitted = in_panels(e, classes, overlaid=False)
     bounds = ["size_from_bytes", "size_below_bytes"]
     sizes = rows.select(bounds).unique().sort(bounds, nulls_last=True).rows()
     names = {low: size_class(low, high) for low, high in sizes}
@@ -27,7 +27,6 @@ def figures(e: Evaluation) -> list[Figure]:
         " Flows that had not finished count with the time that they had had." if rows["unfinished"].sum() else ""
     )
     layout = panel_layout(e, len(panels))
-    extra = [name for name in e.by[2:] if rows[name].n_unique() > 1]
 
     def figure(name: str, shown: Measure, typical: str, half: str | None, words: str) -> Figure:
         drawing = chart.by_size(
@@ -38,7 +37,6 @@ def figures(e: Evaluation) -> list[Figure]:
             sizes=list(names.values()),
             panels=panels,
             stacks=e.stacks,
-            lines=[*extra, *(["directory"] if len(e.runs.sources) > 1 else [])],
             panels_in_row=layout["columns"],
         )
         band = " Band: 95 % confidence interval of the mean." if half and e.has_several_seeds else ""

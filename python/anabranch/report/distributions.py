@@ -37,6 +37,8 @@ def figures(e: Evaluation) -> list[Figure]:
     completed = sized["fct_s"].count()
     if completed >= LEAST_COMPLETED:
         caption = f"{completed:,} of {sized.height:,} flows of all seeds finished; a curve ends at the share that did."
+        if completed < sized.height:
+            caption += " Flows that had not finished count as slower than all others: the curves are lower bounds."
         found.append(figure("completion", Measure("fct_s", "Flow completion time", "s"), sized, caption))
         slow = sized.with_columns(slowdown=pl.col("fct_s") / pl.col("idle_fct_s"))
         if slow["slowdown"].count() >= LEAST_COMPLETED:
@@ -50,16 +52,27 @@ def figures(e: Evaluation) -> list[Figure]:
     return found
 
 
-def in_panels(e: Evaluation, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
-    """Rows with ``panel`` (the matrix values without stack and run directory) and ``directory``; the panels; a caption about omitted panels."""
-    names = [variant.rest(e.stack_keys) or "all traffic" for variant in e.runs.variants]
-    distinct = list(dict.fromkeys(names))
-    panels = distinct[:MOST_PANELS]
-    directories = [e.runs.sources[variant.source].name for variant in e.runs.variants]
-    named = rows.with_columns(
-        panel=pl.col("variant").replace_strict(dict(enumerate(names)), return_dtype=pl.String),
-        directory=pl.col("variant").replace_strict(dict(enumerate(directories)), return_dtype=pl.String),
+def in_panels(e: Evaluation, rows: pl.DataFrame, *, overlaid: bool = True) -> tuple[pl.DataFrame, list[str], str]:
+    """Rows with ``panel`` and ``directory``; the panels; a caption about omitted panels.
+
+    A panel has a name of the matrix values without the stack, and of the groups of flows that are compared with themselves. Run directories are
+    overlaid, or have panels of their own.
+    """
+    several = len(e.runs.sources) > 1
+    names = []
+    groups = rows.select("variant", *e.by[2:]).unique(maintain_order=True)
+    for number, *group in groups.rows():
+        variant = e.runs.variants[number]
+        directory = e.runs.sources[variant.source].name
+        parts = [*([] if overlaid or not several else [directory]), variant.rest(e.stack_keys), *group]
+        names.append((" · ".join(filter(None, parts)) or "all traffic", directory))
+    named = rows.join(
+        groups.with_columns(pl.DataFrame(names, schema=["panel", "directory"], orient="row")),
+        on=groups.columns,
+        maintain_order="left",
     )
+    distinct = list(dict.fromkeys(name for name, _ in names))
+    panels = distinct[:MOST_PANELS]
     omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
     return named.filter(pl.col("panel").is_in(panels)), panels, omitted
 

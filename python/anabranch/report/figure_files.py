@@ -14,7 +14,7 @@ from polars.exceptions import PolarsError
 from anabranch.extras import needed
 from anabranch.output_files import write_bytes
 from anabranch.report import figures as report_figures
-from anabranch.report.parts import Figure
+from anabranch.report.parts import Figure, longest
 from anabranch.report.run_directory import unreadable_series
 from anabranch.report.vega_lite import Specification
 
@@ -28,6 +28,10 @@ _NARROW_MAP = 500
 """Width in pixels below which the names on a map are smaller."""
 _NARROW_BAR = 36
 """Width in pixels below which the number above a bar stands upright."""
+_NARROWEST_CELL = 12
+"""Width in pixels below which a cell has no number."""
+_ABOVE_BARS = {"align": "left", "baseline": "middle", "dx": 5, "dy": 0}
+"""Where such an upright number is."""
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -79,9 +83,15 @@ def fitted(figure: Figure, width: float) -> Specification:
         drawing["autosize"] = {"type": "fit", "contains": "padding"}
         drawing["width"] = min(width, 150 + 100 * layout["bars"]) if "bars" in layout else width
         drawing["height"] = layout.get("height") or min(layout["most"], max(layout["least"], width * layout["aspect"]))
-        if (width - 60) / layout.get("bars", 1) < _NARROW_BAR:
-            config["legend"]["offset"] = 26
-            _change_texts(drawing, angle=270, align="left", baseline="middle", dx=5, dy=0, fontSize=10)
+        room = (width - 60) / layout.get("bars", 1)
+        if room < _NARROW_BAR:
+            above = any(
+                "dy" in layer["mark"] for layer in drawing["layer"]
+            )  # of bars; the numbers of cells are in their middle
+            config["legend"]["offset"] = 26 if above else 10
+            _change_texts(drawing, angle=270, fontSize=10, **(_ABOVE_BARS if above else {}))
+            if room < _NARROWEST_CELL and not above:
+                drawing["layer"] = [layer for layer in drawing["layer"] if layer["mark"]["type"] != "text"]
     elif layout["kind"] == "map":
         drawing["width"] = min(width - 12, 580 / layout["aspect"])
         drawing["height"] = round(drawing["width"] * layout["aspect"])
@@ -115,6 +125,9 @@ def _fit_panels(drawing: Specification, layout: Mapping[str, Any], width: float)
     if not layout.get("own_y"):
         for layer in drawing["spec"].get("layer", [drawing["spec"]]):
             layer["encoding"]["y"]["title"] = None  # it is above the panels, once
+    panels = drawing["facet"]["sort"]
+    if len(panels) > 1 and longest(panels) * 7 > each:  # a line for each key: beginnings are often alike
+        drawing["facet"]["header"]["labelExpr"] = "split(datum.label, ' · ')"
     drawing["facet"]["header"] |= {"labelLimit": each + gap - 4, "labelFontSize": 10 if each < 200 else 12}
 
 

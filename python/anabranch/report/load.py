@@ -83,7 +83,13 @@ def busiest(e: Evaluation) -> Table:
             get("queue_drop_ratio", 100),
             three_digits,
         ),
-        Column("Lost", "%", "Packets that the wire lost, of those transmitted.", get("loss_ratio", 100), three_digits),
+        Column(
+            "Lost",
+            "%",
+            "Packets that the wire or a failure lost, of those that the queue let through or the failure took.",
+            get("loss_ratio", 100),
+            three_digits,
+        ),
         Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", get("marks"), count),
     ]
     most = min(max(MOST_ROWS_OF_LINKS // len(variants), LEAST_LINKS_OF_TABLE), MOST_LINKS_OF_TABLE)

@@ -42,6 +42,7 @@ def _bars(e: Evaluation, outcome: Outcome) -> Figure:
         if rows.height <= chart.UPRIGHT_BARS
         else {"height": chart.height_of_bars(shown["group"]) + 60}
     )
-    title = ", ".join([key for key in e.runs.keys if key not in e.stack_keys] + e.by[2:]).capitalize()
+    title = ", ".join([key for key in e.runs.keys if key not in e.stack_keys] + e.by[2:])
+    title = title[:1].upper() + title[1:]  # not capitalize(): the names of stacks in keys keep their capitals
     drawing = outcome.draw(shown, x="group", x_title=title, stacks=e.stacks)
     return Figure(outcome.name, outcome.heading, caption, drawing, layout)

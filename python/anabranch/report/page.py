@@ -8,6 +8,7 @@ from pathlib import Path
 import markupsafe
 import polars as pl
 
+from anabranch import statistics
 from anabranch.report import (
     answer,
     differences,
@@ -34,6 +35,7 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[facts.of(source, index, runs, destination) for index, source in enumerate(runs.sources)],
         answers=[answer.of(outcome) for outcome in judged],
+        seeds_agree=statistics.SEEDS_AGREE if statistics.seeds_agree(runs.flows) else "",
         unfinished=_unfinished(e.whole_times),
         differences=differences.table(e, judged),
         figures=figures.by_section(e, judged),

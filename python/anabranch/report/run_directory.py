@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +182,20 @@ def read(directories: Iterable[Path]) -> Runs:
     )
 
 
-def _distinct_names(directories: list[Path]) -> list[str]:
-    """The last part of each path, or the whole path where that is not distinct."""
-    names = [directory.resolve().name for directory in directories]
-    return names if len(set(names)) == len(names) else [str(directory) for directory in directories]
+def refuse_repeated(directories: Sequence[Path]) -> None:
+    """Refuse a directory that is given twice: each of the two would be compared with itself."""
+    paths = [directory.resolve() for directory in directories]
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            raise RunDirectoryError(f"{directories[place]}: is given twice; name each run directory once")
+
+
+def _distinct_names(directories: Sequence[Path]) -> list[str]:
+    """The last part of each path, or as many of the last parts as tell the paths apart."""
+    refuse_repeated(directories)
+    parts = [directory.resolve().parts for directory in directories]
+    least = next(number for number in count(1) if len({path[-number:] for path in parts}) == len(parts))
+    return ["/".join(path[-least:]) for path in parts]
 
 
 def _read_manifest(directory: Path) -> Mapping[str, Any]:

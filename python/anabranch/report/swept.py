@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from anabranch import comparison
 from anabranch.report import chart
-from anabranch.report.answer import UNDECIDED, unjudged
+from anabranch.report.answer import UNDECIDED, is_equal, unjudged
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.outcomes import Outcome
-from anabranch.report.parts import MOST_PANELS, Figure, longest
+from anabranch.report.parts import MOST_PANELS, Figure, largest, longest
 from anabranch.report.run_directory import Runs
 from anabranch.report.treatments import CONDITION, TREATMENT
 from anabranch.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
@@ -21,6 +22,8 @@ from anabranch.report.vega_lite import Specification, faceted, layered, legend, 
 LEAST_VALUES = 3
 """A condition with fewer values is no axis."""
 _MOST_LABELS = 10
+_MOST_OF_MEAN = 2
+"""Lines end below this multiple of their greatest mean, whatever their intervals."""
 _WIDE = 20
 """An axis is logarithmic if its values span more than this factor."""
 
@@ -41,16 +44,19 @@ class Axis:
 
     @property
     def scale(self) -> Specification:
-        """Logarithmic where the values span much."""
-        least, most = self.ordered[0], self.ordered[-1]
-        wide = least > 0 and most > _WIDE * least
-        return {"type": "log", "nice": False} if wide else {"type": "linear", "zero": False, "nice": False}
+        """Logarithmic where the values span much. With a zero, it is linear up to the least value above zero."""
+        above = [value for value in self.ordered if value > 0]
+        if self.ordered[0] < 0 or above[-1] <= _WIDE * above[0]:
+            return {"type": "linear", "zero": False, "nice": False}
+        kind = {"type": "log"} if len(above) == len(self.ordered) else {"type": "symlog", "constant": above[0]}
+        return {**kind, "nice": False}
 
     @property
     def ticks(self) -> Specification:
-        """A label at every value, if they are few."""
-        few = {"values": self.ordered} if len(self.ordered) <= _MOST_LABELS else {"tickCount": 6}
-        return {**few, "format": ".3~r" if self._are_short else "~g", "labelOverlap": True}
+        """A label at every value, if they are few. Vega has no labels of its own for a scale with a zero that is logarithmic above."""
+        few = len(self.ordered) <= _MOST_LABELS or self.scale["type"] == "symlog"
+        places = {"values": self.ordered} if few else {"tickCount": 6}
+        return {**places, "format": ".3~r" if self._are_short else "~g", "labelOverlap": True}
 
     def label(self, value: float) -> str:
         """A value as the name of a row or column."""
@@ -117,9 +123,13 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
         quantitative("mean", title=shown.axis),
         quantitative("half", title="± (95 %)"),
     ]
-    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
+    # Intervals of two seeds may be ten times the mean, and would leave no room for the lines.
+    top = _MOST_OF_MEAN * largest(rows["mean"])
+    is_cut = largest(rows["high"]) > top > 0
+    limit: Specification = {"scale": {"domainMax": top}} if is_cut else {}
+    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5}, **limit)
     band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
-    layers = [mark("area", band, opacity=0.18)] if rows["half"].count() else []
+    layers = [mark("area", band, opacity=0.18, clip=True)] if rows["half"].count() else []
     line = {**shared, "y": y, "tooltip": tooltip}
     layers.append(mark("line", line | dash, strokeWidth=1.8))
     # A layer of its own: as a part of the line, points would take the dashes from the legend.
@@ -128,7 +138,8 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     columns = _columns(len(panels))
     layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
     layout |= {"legend": longest(treatments)}
-    omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
+    omitted = " Some bands leave the frame." if is_cut else ""
+    omitted += f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
     title = f"{shown.axis}, by {axis.key}"
     return Figure(
         f"along-{shown.column}", title, outcome.caption + bands + omitted, faceted(small, rows, panels, columns), layout
@@ -147,7 +158,9 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     values, shown = outcome.values, outcome.shown
     place = values.group_by(CONDITION, maintain_order=True).agg(pl.col("variant").first())
     ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
-    second = ranked.filter(pl.col("rank") == 2).select(CONDITION, "behind", "decided", "predicted", next=TREATMENT)
+    second = ranked.filter(pl.col("rank") == 2).select(
+        CONDITION, "behind", "behind_half", "decided", "predicted", next=TREATMENT
+    )
     best = ranked.filter(pl.col("rank") == 1).select(CONDITION, "mean", best=TREATMENT)
     found = best.join(second, on=CONDITION, how="left").join(place, on=CONDITION)
     treatments = values[TREATMENT].unique(maintain_order=True).to_list()
@@ -161,16 +174,19 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
                 "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
-                "verdict": {True: "decided", False: UNDECIDED, None: unjudged(row) if row["next"] else "–"}[
-                    row["decided"]
-                ],
+                "verdict": _verdict(row),
             }
             for row in found.to_dicts()
-        ]
+        ],
+        infer_schema_length=None,
     ).with_columns(text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String))
     panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
-    across = nominal("x", title=x.key, sort=[x.label(value) for value in x.ordered], axis={"labelAngle": 0})
-    upwards = nominal("y", title=y.key, sort=[y.label(value) for value in reversed(y.ordered)])
+    across = nominal(
+        "x", title=x.key, sort=[x.label(value) for value in x.ordered], axis={"labelAngle": 0, "labelOverlap": True}
+    )
+    upwards = nominal(
+        "y", title=y.key, sort=[y.label(value) for value in reversed(y.ordered)], axis={"labelOverlap": True}
+    )
     tooltip = [
         nominal("best", title="best"),
         quantitative("mean", title=shown.axis),
@@ -178,8 +194,8 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         quantitative("ahead", title="ahead of the next, %", format=".3~r"),
         nominal("verdict", title="verdict"),
     ]
-    colours = [chart.PALETTE[place % len(chart.PALETTE)] for place in range(len(treatments))]
-    colour = nominal("best", scale={"domain": treatments, "range": colours}, legend=legend("Best", "square"))
+    scale = {"domain": treatments, "range": chart.distinct_colours(len(treatments))}
+    colour = nominal("best", scale=scale, legend=legend("Best", "square"))
     faint = {"condition": {"test": "datum.verdict === 'decided'", "value": 0.85}, "value": 0.3}
     cells = mark(
         "rect", {"x": across, "y": upwards, "color": colour, "opacity": faint, "tooltip": tooltip}, stroke="#8884"
@@ -187,7 +203,7 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     numbers = mark("text", {"x": across, "y": upwards, "text": nominal("text")}, fontSize=11)
     name, title = f"best-{shown.column}", f"Which is best, by {x.key} and {y.key}"
     caption = (
-        f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided. "
+        f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided or none. "
         "Point at a cell for the next."
     )
     legend_width = longest(treatments)
@@ -208,6 +224,15 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         }
         drawing = faceted({"width": 300, "height": 200, "layer": [cells, numbers]}, rows, panels, columns)
     return Figure(name, title, caption, drawing, layout)
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """The verdict on the lead of the best over the next."""
+    if row["next"] is None:
+        return "–"
+    if is_equal(row):
+        return "equal"
+    return {True: "decided", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 
 
 def _columns(panels: int) -> int:

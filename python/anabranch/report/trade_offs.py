@@ -12,7 +12,7 @@ from anabranch.report.costs import Cost, costs
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.outcomes import Outcome
 from anabranch.report.parts import MOST_PANELS, Figure, longest
-from anabranch.report.treatments import CONDITION, TREATMENT
+from anabranch.report.treatments import CHOICE, CONDITION, TREATMENT
 
 
 def figures(e: Evaluation, judged: list[Outcome]) -> list[Figure]:
@@ -52,7 +52,7 @@ def _figure(e: Evaluation, outcome: Outcome, cost: Cost) -> Figure | None:
 
 def _points(outcome: Outcome, cost: Cost) -> pl.DataFrame:
     """A row for each condition and treatment: ``panel``, ``treatment``, ``stack``, means, ends of intervals, ``on_front``."""
-    key = ["source", "run", "seed", "stack", TREATMENT, CONDITION]
+    key = ["source", "run", "seed", "stack", TREATMENT, CHOICE, CONDITION]
     # Rows that differ in more than treatment and condition are of one group: their mean counts.
     y = outcome.values.group_by(key, maintain_order=True).agg(y=pl.col("value").mean())
     x = cost.values.group_by(key, maintain_order=True).agg(x=pl.col("value").mean())
@@ -60,8 +60,7 @@ def _points(outcome: Outcome, cost: Cost) -> pl.DataFrame:
     rows = []
     for (condition,), group in both.group_by([CONDITION], maintain_order=True):
         here = [
-            {"panel": condition or "all", "treatment": treatment, "stack": part["stack"][0]}
-            | {"choice": treatment.removeprefix(f"{part['stack'][0]} · ")}
+            {"panel": condition or "all", "treatment": treatment, "stack": part["stack"][0], "choice": part[CHOICE][0]}
             | _interval("x", part["x"] * cost.shown.factor)
             | _interval("y", part["y"] * outcome.shown.factor)
             for (treatment,), part in group.group_by([TREATMENT], maintain_order=True)

@@ -6,7 +6,7 @@ own, since Vega-Lite takes dots, brackets and colons in a field's name for a pat
 """
 
 from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars, height_of_bars
-from anabranch.report.chart.colours import DASHES, PALETTE, stack_colour
+from anabranch.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.report.chart.empirical import distributions
 from anabranch.report.chart.load_map import link_map
 from anabranch.report.chart.measure import Measure, digits, rate, seconds, three_digits, with_interval
@@ -23,6 +23,7 @@ __all__ = [
     "by_size",
     "completion_bars",
     "digits",
+    "distinct_colours",
     "distributions",
     "goodput_bars",
     "height_of_bars",

@@ -71,10 +71,9 @@ def _bars(
     upright = rows.height <= UPRIGHT_BARS
     group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
     axis = {"labelAngle": 0, "labelExpr": _LINES} if upright else _LYING
-    place = {
-        group: nominal("x", title=x_title, sort=None, axis=axis),
-        offset: nominal("stack", sort=list(stacks)),
-    }
+    place = {group: nominal("x", title=x_title, sort=None, axis=axis)}
+    if rows["x"].is_duplicated().any():  # a bar alone is above its name
+        place[offset] = nominal("stack", sort=list(stacks))
     tooltip = [
         nominal("stack", title="stack"),
         nominal("x", title=x_title or "variant"),

@@ -12,10 +12,24 @@ PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#9
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
 
 
+_DARKER = 0.6
+"""The brightness of colours when they come again: more hues than those of the palette could not be told apart."""
+
+
+def distinct_colours(count: int) -> list[str]:
+    """Colours for this number of names, all different: those of the palette, then the same ones darker."""
+    return [_darker(PALETTE[place % len(PALETTE)], _DARKER ** (place // len(PALETTE))) for place in range(count)]
+
+
+def _darker(colour: str, brightness: float) -> str:
+    parts = (round(int(colour[place : place + 2], 16) * brightness) for place in (1, 3, 5))
+    return colour if brightness == 1 else "#" + "".join(f"{part:02X}" for part in parts)
+
+
 def stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
     """The colours of stacks, by their place in the list."""
-    colours = [PALETTE[place % len(PALETTE)] for place in range(len(stacks))]
-    return nominal("stack", scale={"domain": list(stacks), "range": colours}, legend=legend("Stack", symbol))
+    scale = {"domain": list(stacks), "range": distinct_colours(len(stacks))}
+    return nominal("stack", scale=scale, legend=legend("Stack", symbol))
 
 
 def directory_dash(directories: Sequence[str]) -> Specification:

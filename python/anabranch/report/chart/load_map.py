@@ -14,6 +14,8 @@ from anabranch.report.vega_lite import Specification, calculate, drawing, mark, 
 from anabranch.topologies.map_layout import Point, positions
 from anabranch.topologies.model import Node
 
+_OF_VARIANTS = ("capacity_mbps", "delay_ms", "utilisation", "peak", "queue_drop_ratio", "queue_delay_ms")
+"""The values that a link has in each variant, by the names of their columns where the chart is saved as CSV."""
 _LOAD_COLOURS = ["#98a4b3", "#6f86d6", "#9a58c4", "#d1457f", "#ee4b2b"]
 
 
@@ -49,11 +51,11 @@ def link_map(
         chosen["bind"] = {"input": "select", "options": numbers, "labels": labels, "name": "Variant "}
     params = [chosen]
     means, peaks = _scale_end(links["utilisation"]), _scale_end(links["peak"])
-    load_shown, end = "datum.u[variant]", f"{means:g}"
+    load_shown, end = "datum.utilisation[variant]", f"{means:g}"
     if links["peak"].count():
         choice = {"input": "select", "options": [0, 1], "labels": ["mean", "peak"], "name": "Utilisation "}
         params.append({"name": "peak", "value": 0, "bind": choice})
-        load_shown, end = "(peak ? datum.p[variant] : datum.u[variant])", f"(peak ? {peaks:g} : {means:g})"
+        load_shown, end = "(peak ? datum.peak[variant] : datum.utilisation[variant])", f"(peak ? {peaks:g} : {means:g})"
     load = calculate(
         # 3.5 pixels to the right on a map of any width.
         shift=f"3.5 * {span} / width",
@@ -66,13 +68,13 @@ def link_map(
         load=load_shown,
         # In per cent: Vega-Lite makes one legend of symbols of all scales that have the same domain.
         percent="100 * datum.load",
-        mean="datum.u[variant]",
-        busiest="datum.p[variant]",
-        capacity="datum.c[variant]",
-        delay="datum.t[variant]",
-        throughput="datum.u[variant] * datum.c[variant]",
-        drops="datum.d[variant]",
-        queue="datum.q[variant]",
+        mean="datum.utilisation[variant]",
+        busiest="datum.peak[variant]",
+        capacity="datum.capacity_mbps[variant]",
+        delay="datum.delay_ms[variant]",
+        throughput="datum.utilisation[variant] * datum.capacity_mbps[variant]",
+        drops="datum.queue_drop_ratio[variant]",
+        queue="datum.queue_delay_ms[variant]",
     )
 
     def percent(sizes: Sequence[int]) -> Specification:
@@ -106,7 +108,7 @@ def link_map(
         "x2": {"field": "x2"},
         "y2": {"field": "y2"},
     }
-    is_there = {"filter": "isValid(datum.c[variant])"}
+    is_there = {"filter": "isValid(datum.capacity_mbps[variant])"}
     lines = mark(
         "rule",
         {**along, "color": colour, "strokeWidth": percent([1, 6]), "tooltip": tooltip},
@@ -178,17 +180,21 @@ def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Seque
                 "right_y": round(-(to_x - x) / length, 5),
                 # A triangle points up, and turns clockwise.
                 "angle": round(math.degrees(math.atan2(to_x - x, to_y - y)), 2),
-                **{part: [None] * len(order) for part in "ctupdq"},
+                **{part: [None] * len(order) for part in _OF_VARIANTS},
             }
         place = order[link["variant"]]
-        row["c"][place] = link["capacity_bps"] / 1e6
-        row["t"][place] = _significant(link["delay_s"] * 1e3)
-        row["u"][place] = _significant(link["utilisation"])
-        row["p"][place] = _significant(link["peak"])
-        row["d"][place] = _significant(link["queue_drop_ratio"])
-        row["q"][place] = _significant(None if link["queue_delay_mean_s"] is None else link["queue_delay_mean_s"] * 1e3)
+        row["capacity_mbps"][place] = link["capacity_bps"] / 1e6
+        row["delay_ms"][place] = _significant(link["delay_s"] * 1e3)
+        row["utilisation"][place] = _significant(link["utilisation"])
+        row["peak"][place] = _significant(link["peak"])
+        row["queue_drop_ratio"][place] = _significant(link["queue_drop_ratio"])
+        row["queue_delay_ms"][place] = _significant(
+            None if link["queue_delay_mean_s"] is None else link["queue_delay_mean_s"] * 1e3
+        )
     # The loaded ones on top.
-    return sorted(rows.values(), key=lambda row: max((load for load in row["u"] if load is not None), default=0.0))
+    return sorted(
+        rows.values(), key=lambda row: max((load for load in row["utilisation"] if load is not None), default=0.0)
+    )
 
 
 def _significant(value: float | None, digits: int = 4) -> float | None:

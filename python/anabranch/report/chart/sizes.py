@@ -21,7 +21,6 @@ def by_size(
     sizes: Sequence[str],
     panels: Sequence[str],
     stacks: Sequence[str],
-    lines: Sequence[str] = (),
     panels_in_row: int = 3,
 ) -> Specification:
     """Lines over the classes of sizes on a logarithmic scale, a colour for each stack, dashes for each statistic.
@@ -34,7 +33,6 @@ def by_size(
         sizes: the classes, in order.
         panels: the panels, in order.
         stacks: all stacks, in the order of their colours.
-        lines: columns besides the stack that make a line of their own.
         panels_in_row: panels in a row.
     """
     rows = pl.concat(
@@ -43,7 +41,6 @@ def by_size(
             "stack",
             "size",
             "flows",
-            *lines,
             statistic=pl.lit(name),
             value=pl.col(column) * measure.factor,
             half=pl.col(half) * measure.factor if half and place == 0 else pl.lit(None, pl.Float64),
@@ -60,10 +57,10 @@ def by_size(
     shared = {
         "x": nominal("size", title="Size of the flow", sort=list(sizes), axis={"labelAngle": -30}),
         "color": stack_colour(stacks),
-        "detail": [nominal(name) for name in ("statistic", *lines)],
+        "detail": nominal("statistic"),
     }
     tooltip = [
-        *(nominal(name, title=name) for name in ("stack", *lines, "size", "statistic")),
+        *(nominal(name, title=name) for name in ("stack", "size", "statistic")),
         quantitative("value", title=measure.axis),
         quantitative("flows", title="flows"),
     ]

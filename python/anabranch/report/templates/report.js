@@ -24,10 +24,12 @@ function fit(specification, layout, width) {
     fitted.width = layout.bars ? Math.min(width, 150 + 100 * layout.bars) : width;
     fitted.height = layout.height ?? Math.min(layout.most, Math.max(layout.least, width * layout.aspect));
     if ((width - 60) / layout.bars < 36) {
-      // Too narrow for the numbers side by side: they stand upright.
-      const text = fitted.layer.find(layer => layer.mark.type === "text");
-      Object.assign(text.mark, { angle: 270, align: "left", baseline: "middle", dx: 5, dy: 0, fontSize: 10 });
-      headroom = 26;
+      // Too narrow for the numbers side by side: they stand upright, above their bars or in the middle of their cells.
+      const { mark } = fitted.layer.find(layer => layer.mark.type === "text");
+      const above = "dy" in mark;
+      Object.assign(mark, { angle: 270, fontSize: 10 }, above && { align: "left", baseline: "middle", dx: 5, dy: 0 });
+      if (above) headroom = 26;
+      else if ((width - 60) / layout.bars < 12) fitted.layer = fitted.layer.filter(layer => layer.mark !== mark);
     }
   } else if (layout.kind === "map") {
     fitted.width = Math.min(width - 12, 580 / layout.aspect);
@@ -39,6 +41,10 @@ function fit(specification, layout, width) {
     fitted.columns = columns;
     fitted.spec.width = Math.floor((width - axis - (columns - 1) * gap) / columns);
     Object.assign(fitted.facet.header, { labelLimit: fitted.spec.width + gap - 4, labelFontSize: fitted.spec.width < 200 ? 10 : 12 });
+    // Names that do not fit have a line for each key: their beginnings are often alike.
+    if (fitted.facet.sort.length > 1 && fitted.facet.sort.some(name => name.length * 7 > fitted.spec.width)) {
+      fitted.facet.header.labelExpr = "split(datum.label, ' · ')";
+    }
     // The heading above the chart names the measure.
     if (!layout.own_y) for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
     fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
@@ -126,6 +132,7 @@ for (const section of document.querySelectorAll("details.section")) section.addE
 
 window.addEventListener("beforeprint", () => {
   for (const section of document.querySelectorAll("details.section")) section.open = true;
+  drawAll();  // Before the page is laid out for paper, which does not wait for the event "toggle".
 });
 
 // A link of the page opens the section that it leads to.
