@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anabranch import progress
 from anabranch.cli import status
 from anabranch.predict import round_trip
-from anabranch.routes import Search, completed
+from anabranch.routes import Search, completed, quantities
 from anabranch.routes.compare import compare
 from anabranch.topologies import Link, Node, Topology, load
 
@@ -331,6 +332,27 @@ def test_a_search_for_several_paths_tells_how_far_it_is_and_can_be_stopped(ask):
 
     with pytest.raises(KeyboardInterrupt):
         ask(search, None, None, stop)
+
+
+def test_a_comparison_looks_at_the_links_for_each_metric_and_not_for_each_pair(monkeypatch):
+    """With 500 nodes, to look at all links for every pair took most of two minutes."""
+    looks = []
+    require = quantities.require
+    monkeypatch.setattr(quantities, "require", lambda *asked: (looks.append(asked), require(*asked)))
+    found = compare(TEN)
+    assert found.summary["pairs"] == 90
+    assert len(looks) <= 2 * len(found.metrics)
+
+
+def test_a_comparison_says_what_it_computes_after_the_search(monkeypatch, capsys):
+    """With 500 nodes the search is a third of the time."""
+    said = []
+    computing = progress.Computing.__init__
+    monkeypatch.setattr(
+        progress.Computing, "__init__", lambda self, what: (said.append(what), computing(self, what))[1]
+    )
+    assert status(["routes", "tcpbp10", "--compare"]) == 0
+    assert said == ["the comparison", "the table"]
 
 
 def test_more_paths_within_a_share_than_fit_are_refused(capsys, monkeypatch):

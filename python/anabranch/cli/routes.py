@@ -147,6 +147,7 @@ def routes(
     A pair without a way has a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
+    from anabranch.progress import Computing
     from anabranch.topologies.warned import load_warned
 
     at_least(0, rows=comparing.rows)
@@ -168,16 +169,21 @@ def routes(
         from anabranch.routes.export import warnings
 
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
-        written = found.export(exporting.export, directory, exporting.source_port)
+        with Computing(f"files of {exporting.export}"):
+            written = found.export(exporting.export, directory, exporting.source_port)
         for warning in warnings(directory):
             say(f"{directory}: warning: {warning}")
         say(f"Wrote {count(len(written), 'file')} into {directory}")
     if output.json:
-        print(json_text(found.document()))
+        with Computing("the document"):
+            text = json_text(found.document())
+        print(text)
         return DONE
     if exporting.export is not None:
         return DONE
-    for table in found.tables(comparing.rows):
+    with Computing("the table"):
+        tables = list(found.tables(comparing.rows))
+    for table in tables:
         print_table(table)
     if output.picture is not None:
         say(f"Picture: {output.picture}")
