@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import output_files, statistics
+from anabranch import output_files, progress, statistics
 from anabranch.cli import status
 from anabranch.output_files import FileError, unwritable
 from anabranch.progress import Shown
@@ -167,14 +167,32 @@ def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None
     """The same command must try its run again. The first Ctrl-C waits for the control, the second does not."""
     (tmp_path / "slow.py").write_text(
         "import os, signal, time\nfrom anabranch.control import Control\n"
-        "class Slow(Control):\n    def avoid_congestion(self, ack, growth):\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(1.1)\n        os.kill(os.getpid(), signal.SIGINT)\n"
+        "class Slow(Control):\n    told = []\n    def avoid_congestion(self, ack, growth):\n"
+        "        while len(self.told) < 2:\n            os.kill(os.getpid(), signal.SIGINT)\n"
+        "            self.told.append(1)\n            time.sleep(1.1)\n"
     )
     more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["5s"]'
     found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
-    result = found.execute(tmp_path / "out", jobs=1)
-    assert result.interrupted
-    assert result.runs() == 0
+    with pytest.raises(KeyboardInterrupt):
+        found.execute(tmp_path / "out", jobs=1)
+    assert SweepResult.load(tmp_path / "out").flows.is_empty()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_is_shown_while_the_first_run_goes_on(
+    tmp_path: Path, jobs: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of the kernel engine, one after another in the command's process, take minutes each."""
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom anabranch.control import Control\n"
+        "class Slow(Control):\n    def __init__(self, flow):\n        super().__init__(flow)\n        time.sleep(1)\n"
+    )
+    monkeypatch.setattr(progress, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "LINE_INTERVAL_S", 0.0)
+    more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["1s"]'
+    found = sweep(tmp_path, losses=(0.01, 0.02), seeds=1, stacks=["x"], more=more)
+    found.execute(tmp_path / "out", jobs=jobs, show_progress=True)
+    assert "0 of 2 runs" in capsys.readouterr().err
 
 
 def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: Path) -> None:
