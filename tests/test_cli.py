@@ -199,6 +199,8 @@ def test_a_seed_out_of_range_is_named_with_its_option(
         ["run", "line.toml", "--jobs", "0"],
         ["run", "line.toml", "--max-lateness", "1ms"],  # only the kernel engine is late
         ["topology", "shwo"],
+        ["run", "line.toml", "--engine", "kernel", "--jobs", "2"],
+        ["replay", "runs/line", "--for", "0s"],
     ],
 )
 def test_wrong_usage_is_status_2(scenario: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

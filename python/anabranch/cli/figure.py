@@ -43,7 +43,10 @@ def figure(
 
         require("figures as files", "figures")
     from anabranch.progress import Computing
-    from anabranch.report.figure_files import FigureError, figures, write
+    from anabranch.report.figure_files import FORMATS, FigureError, figures, write
+
+    if output is not None and output.suffix not in FORMATS:
+        raise UsageError(f"--output {output}: must end in {' or '.join(FORMATS)}")
 
     with Computing("figures of the report"), run_directories(runs) as directories:
         found = figures(directories)

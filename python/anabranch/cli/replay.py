@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE
+from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, seconds
 
 
@@ -31,11 +31,14 @@ def replay(
     """
     from anabranch.replay import record, write
 
+    for_s = seconds("--for", length)
+    if for_s <= 0:
+        raise UsageError(f"--for {length}: must be longer than 0 s")
     recording = record(
         directory,
         run=run,
         at_s=None if at is None else seconds("--at", at),
-        for_s=seconds("--for", length),
+        for_s=for_s,
         progress=True,
     )
     print(write(recording, output or directory / "replay.html"))

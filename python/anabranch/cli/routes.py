@@ -159,6 +159,11 @@ def routes(
         raise UsageError("--out and --source-port go with --export")
     if completion.loss is not None and completion.random_loss is not None:
         raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
+    if exporting.export is not None:
+        from anabranch.routes.export import FORMATS
+
+        if exporting.export not in FORMATS:
+            raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
     loaded = load_warned(topology, completion.directed, completion.given())
     found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from anabranch.cli.engines import simulations
-from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
+from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.input_files import shown
@@ -76,9 +76,18 @@ def sweep(
     The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error.
     """
     at_least(1, jobs=work.jobs)
+    if work.jobs is not None and work.cluster is not None:
+        raise UsageError(
+            "--jobs and --cluster: a cluster's workers decide how many runs go on at a time; leave one out"
+        )
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
-    from anabranch.sweep import Sweep
+    from anabranch.sweep import Sweep, SweepError
+    from anabranch.sweep.until import Until
 
+    try:
+        rule = Until.read(seeds.until, seeds.max_seeds)
+    except SweepError as error:
+        raise UsageError(f"--{error}") from None
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulations(["kernel"])  # for its privileges
@@ -88,9 +97,8 @@ def sweep(
     say(loaded.size)
     if work.dry_run:
         from anabranch.sweep.estimate import estimate
-        from anabranch.sweep.until import Until
 
-        if Until.read(seeds.until, seeds.max_seeds) is not None:
+        if rule is not None:
             say("note: the estimate is without the seeds that --until adds.")
         found = estimate(loaded, directory, work.jobs)
         print(json_text(asdict(found)) if output.json else "\n".join(_lines(found, work.cluster)))
