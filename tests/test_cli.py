@@ -57,6 +57,23 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
     assert Path("runs/line-2").is_dir()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["replay", "none", "-o", "missing/x.html"],
+        ["report", "none", "-o", "missing/x.html"],
+        ["figure", "none", "-o", "missing/x.svg"],
+        ["routes", "none", "--picture", "missing/x.svg"],
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A replay may take minutes, which would be lost."""
+    assert status(arguments) == 1
+    assert capsys.readouterr().err == f"{arguments[-1]}: cannot be written (No such file or directory)\n"
+
+
 FINITE = LINE.replace("bulk = true", 'size = ["10 kB", "3 MB"]').replace('stack = "newreno"', 'stack = "cubic"')
 
 

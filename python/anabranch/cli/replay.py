@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, seconds
+from anabranch.output_files import require_writable
 
 
 def replay(
@@ -34,6 +35,8 @@ def replay(
     for_s = seconds("--for", length)
     if for_s <= 0:
         raise UsageError(f"--for {length}: must be longer than 0 s")
+    if output is not None:
+        require_writable(output)
     recording = record(
         directory,
         run=run,

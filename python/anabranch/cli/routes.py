@@ -22,6 +22,7 @@ from anabranch.cli.options import (
     require_svg,
 )
 from anabranch.cli.output import count, json_text, say
+from anabranch.output_files import require_writable, write_text
 from anabranch.text_table import print_table
 
 
@@ -153,6 +154,7 @@ def routes(
     at_least(0, rows=comparing.rows)
     if output.picture is not None:
         require_svg("--picture", output.picture)
+        require_writable(output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
     if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
@@ -167,8 +169,6 @@ def routes(
     loaded = load_warned(topology, completion.directed, completion.given())
     found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:
-        from anabranch.output_files import write_text
-
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
         from anabranch.routes.export import warnings
