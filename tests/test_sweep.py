@@ -557,6 +557,25 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
         SweepResult.load(tmp_path)
 
 
+def test_a_plan_of_the_same_name_says_where_the_results_of_the_other_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the default directory runs/plan."""
+    monkeypatch.chdir(tmp_path)
+    paths = []
+    for name, loss in (("a", 0.01), ("b", 0.02)):
+        (tmp_path / name).mkdir()
+        paths.append(str(plan(tmp_path / name, losses=(loss,), seeds=1).relative_to(tmp_path)))
+    for path, others in ((paths[0], None), (paths[0], None), (paths[1], paths[0]), (paths[0], paths[1])):
+        assert status(["sweep", path, "-j", "1"]) == 0
+        said = capsys.readouterr().err
+        assert ("note: " in said) == (others is not None)
+        if others is not None:
+            assert (
+                f"note: runs/plan has results of the plan {others}. Those that this plan does not need wait in" in said
+            )
+
+
 def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="/out: in use by process"):

@@ -15,7 +15,7 @@ from anabranch.input_files import shown
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
 if TYPE_CHECKING:
-    from anabranch.sweep import SweepResult
+    from anabranch.sweep import Sweep, SweepResult
     from anabranch.sweep.estimate import Estimate
 
 MOST_ROWS = 30
@@ -103,6 +103,7 @@ def sweep(
         found = estimate(loaded, directory, work.jobs)
         print(json_text(asdict(found)) if output.json else "\n".join(_lines(found, work.cluster)))
         return DONE
+    _say_of_other_plan(loaded, directory)
     result = loaded.execute(
         directory,
         jobs=work.jobs,
@@ -128,6 +129,20 @@ def sweep(
         say(f"Interrupted: {kept}, and the same command goes on from there.")
         return INTERRUPTED
     return FAILED if failures.height else DONE
+
+
+def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
+    """Say where the results of another plan go, such as one of the same name in another folder."""
+    from anabranch.sweep.store import PLAN, read_plan
+
+    if not (directory / PLAN).exists():
+        return
+    former = read_plan(directory)
+    if former["plan"] != sweep.source and former["fingerprint"] != sweep.fingerprint:
+        say(
+            f"note: {directory} has results of the plan {former['plan']}. Those that this plan does not need wait in "
+            f"{directory}/.anabranch/kept for that plan; --out gives another directory."
+        )
 
 
 def _print_summary(result: "SweepResult") -> None:
