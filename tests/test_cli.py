@@ -66,6 +66,23 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
     assert Path("runs/line-2").is_dir()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["replay", "none", "-o", "missing/x.html"],
+        ["report", "none", "-o", "missing/x.html"],
+        ["figure", "none", "-o", "missing/x.svg"],
+        ["routes", "none", "--picture", "missing/x.svg"],
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A replay may take minutes, which would be lost."""
+    assert status(arguments) == 1
+    assert capsys.readouterr().err == f"{arguments[-1]}: cannot be written (No such file or directory)\n"
+
+
 FINITE = LINE.replace("bulk = true", 'size = ["10 kB", "3 MB"]').replace('stack = "newreno"', 'stack = "cubic"')
 
 
@@ -208,6 +225,8 @@ def test_a_seed_out_of_range_is_named_with_its_option(
         ["run", "line.toml", "--jobs", "0"],
         ["run", "line.toml", "--max-lateness", "1ms"],  # only the kernel engine is late
         ["topology", "shwo"],
+        ["run", "line.toml", "--engine", "kernel", "--jobs", "2"],
+        ["replay", "runs/line", "--for", "0s"],
     ],
 )
 def test_wrong_usage_is_status_2(scenario: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

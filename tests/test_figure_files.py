@@ -111,7 +111,7 @@ def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(
     ("options", "code", "says"),
     [
         (["--figure", "nope"], 1, "--figure nope: is no figure of these runs; possible: goodput, "),
-        (["-o", "x.gif"], 1, 'x.gif: ".gif" is no format of figures; possible: .pdf, .svg, .png'),
+        (["-o", "x.gif"], 2, "--output x.gif: must end in .pdf or .svg or .png"),
         (["-o", "missing/x.svg"], 1, "missing/x.svg: cannot be written (No such file or directory)"),
         (["--width", "88"], 2, "--width goes with --output"),
         (["--width", "3", "-o", "x.svg"], 2, "--width 3: must be from 40 to 1000 millimetres"),

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anabranch import progress
 from anabranch.cli import status
 from anabranch.predict import round_trip
-from anabranch.routes import Search, completed
+from anabranch.routes import Search, completed, quantities
 from anabranch.routes.compare import compare
 from anabranch.topologies import Link, Node, Topology, load
 
@@ -192,42 +193,10 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("Bern,Basel,5ms,", ["--to", "Bren", "--shortest", "2"], 'there is no node "Bren"; did you mean "Bern"?'),
         ("Bern,Basel,5ms,", ["--to", "Bren", "--compare"], 'there is no node "Bren"; did you mean "Bern"?'),
         ("A,B,5ms,100%", [], "must be a ratio from 0 to less than 1"),
-        ("A,B,5ms,", ["--loss", "150%"], "loss 1.5"),
-        ("A,B,5ms,0.1", ["--from", "A", "--to", "A"], "name the same node"),
         ("A,B,5ms,0.1", ["--from", "A", "--to", "A", "--compare"], "--from and --to leave no pair to compare"),
         ("A,B,5ms,0.1", ["--from", "B", "--to", "A", "--compare", "--once"], "with --once from the earlier one"),
-        ("A,B,5ms,0.1", ["--from", "B", "--from", "B"], "--from B: stands there twice"),
-        ("A,B,5ms,0.1", ["--to", "B", "--to", "A", "--to", "B"], "--to B: stands there twice"),
-        ("A,B,5ms,0.1", ["--metric", "tcpb"], 'did you mean "tcpbp"'),
-        ("A,B,5ms,0.1", ["--metric", "widest,delay"], "not isotone"),
         ("A,B,5ms,0.1", ["--metric", "widest"], "link A -> B has no capacity, which the metric widest needs"),
-        ("A,B,5ms,0.1", ["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),
-        ("A,B,5ms,", ["--random-loss", "0.1..0.01"], "random loss 0.1..0.01"),
-        ("A,B,5ms,", ["--loss", "1.5"], "loss 1.5"),
-        ("A,B,5ms,0.1", ["--loss-floor", "-1"], "loss floor -1"),
-        ("A,B,5ms,0.1", ["--capacity", "fast"], "--capacity fast"),
-        ("A,B,5ms,0.1", ["--once"], "--once goes with --compare"),
-        ("A,B,5ms,0.1", ["--against", "delay"], "--against goes with --compare"),
-        ("A,B,5ms,0.1", ["--rows", "5"], "--rows goes with --compare"),
-        ("A,B,5ms,0.1", ["--seed", "2"], "--seed goes with --random-loss"),
-        ("A,B,5ms,0.1", ["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
-        ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
-        ("A,B,5ms,0.1", ["--within", "-0.1"], "--within -0.1: must be at least 0"),
-        (
-            "A,B,5ms,0.1",
-            ["--export", "frr", "--source-port", "5001=delay"],
-            "--source-port goes with --export openflow13 or openflow15, not with frr",
-        ),
-        (
-            "A,B,5ms,0.1",
-            ["--export", "openflow13", "--source-port", "5001=delay", "--source-port", "5001=loss"],
-            "--source-port 5001=loss: port 5001 has a metric already",
-        ),
-        ("A,B,5ms,0.1", ["--export", "openflow13", "--source-port", "0=delay"], "TCP source port '0': must be a port"),
         ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity, which the metric widest needs"),
-        ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be from 1 to 10,000"),
-        ("A,B,5ms,0.1", ["--metric", "delay", "--disjoint", "9" * 20], f"--disjoint {'9' * 20}: must be from 1 to"),
-        ("A,B,5ms,0.1", ["--within", "0", "--certify"], "--within and --certify do not go together"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
@@ -237,6 +206,57 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--loss", "150%"], "--loss 1.5: must be a ratio from 0 to less than 1"),
+        (["--from", "A", "--to", "A"], "name the same node"),
+        (["--from", "B", "--from", "B"], "--from B: stands there twice"),
+        (["--to", "B", "--to", "A", "--to", "B"], "--to B: stands there twice"),
+        (["--metric", "tcpb"], '--metric tcpb: "tcpb" is not a metric; did you mean "tcpbp"'),
+        (["--metric", "widest,delay"], "not isotone"),
+        (["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),
+        (
+            ["--random-loss", "0.1..0.01"],
+            "--random-loss 0.1..0.01: must be two ratios above 0 and below 1, the lower one first",
+        ),
+        (["--loss", "1.5"], "--loss 1.5: must be a ratio from 0 to less than 1"),
+        (["--loss-floor", "-1"], "--loss-floor -1: must be a ratio"),
+        (["--capacity", "fast"], "--capacity fast"),
+        (["--once"], "--once goes with --compare"),
+        (["--against", "delay"], "--against goes with --compare"),
+        (["--rows", "5"], "--rows goes with --compare"),
+        (["--seed", "2"], "--seed goes with --random-loss"),
+        (["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
+        (["--compare", "--metric", "delay"], "--metric does not go with --compare"),
+        (["--within", "-0.1"], "--within -0.1: must be at least 0"),
+        (
+            ["--export", "frr", "--source-port", "5001=delay"],
+            "--source-port goes with --export openflow13 or openflow15, not with frr",
+        ),
+        (
+            ["--export", "openflow13", "--source-port", "5001=delay", "--source-port", "5001=loss"],
+            "--source-port 5001=loss: port 5001 has a metric already",
+        ),
+        (
+            ["--export", "openflow13", "--source-port", "0=delay"],
+            "--source-port 0=delay: TCP source port '0': must be a port",
+        ),
+        (["--shortest", "0"], "--shortest 0: must be from 1 to 10,000"),
+        (["--metric", "delay", "--disjoint", "9" * 20], f"--disjoint {'9' * 20}: must be from 1 to"),
+        (["--within", "0", "--certify"], "--within and --certify do not go together"),
+        (["--compare", "--against", "speed"], '--against speed: "speed" is not a metric'),
+        (["--export", "junos"], "--export junos: is no format; possible: ip-route, srv6"),
+        (["--compare", "--export", "frr"], "--export writes the routes of one metric"),
+    ],
+)
+def test_what_no_network_could_make_right_is_wrong_usage(tmp_path, capsys, arguments, message):
+    file = tmp_path / "network.csv"
+    file.write_text("source,target,delay,loss\nA,B,5ms,0.1\n")
+    assert status(["routes", str(file), *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -331,6 +351,27 @@ def test_a_search_for_several_paths_tells_how_far_it_is_and_can_be_stopped(ask):
 
     with pytest.raises(KeyboardInterrupt):
         ask(search, None, None, stop)
+
+
+def test_a_comparison_looks_at_the_links_for_each_metric_and_not_for_each_pair(monkeypatch):
+    """With 500 nodes, to look at all links for every pair took most of two minutes."""
+    looks = []
+    require = quantities.require
+    monkeypatch.setattr(quantities, "require", lambda *asked: (looks.append(asked), require(*asked)))
+    found = compare(TEN)
+    assert found.summary["pairs"] == 90
+    assert len(looks) <= 2 * len(found.metrics)
+
+
+def test_a_comparison_says_what_it_computes_after_the_search(monkeypatch, capsys):
+    """With 500 nodes the search is a third of the time."""
+    said = []
+    computing = progress.Computing.__init__
+    monkeypatch.setattr(
+        progress.Computing, "__init__", lambda self, what: (said.append(what), computing(self, what))[1]
+    )
+    assert status(["routes", "tcpbp10", "--compare"]) == 0
+    assert said == ["the comparison", "the table"]
 
 
 def test_more_paths_within_a_share_than_fit_are_refused(capsys, monkeypatch):

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import output_files, statistics
+from anabranch import output_files, progress, statistics
 from anabranch.cli import status
 from anabranch.output_files import FileError, unwritable
 from anabranch.progress import Shown
@@ -167,14 +167,32 @@ def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None
     """The same command must try its run again. The first Ctrl-C waits for the control, the second does not."""
     (tmp_path / "slow.py").write_text(
         "import os, signal, time\nfrom anabranch.control import Control\n"
-        "class Slow(Control):\n    def avoid_congestion(self, ack, growth):\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(1.1)\n        os.kill(os.getpid(), signal.SIGINT)\n"
+        "class Slow(Control):\n    told = []\n    def avoid_congestion(self, ack, growth):\n"
+        "        while len(self.told) < 2:\n            os.kill(os.getpid(), signal.SIGINT)\n"
+        "            self.told.append(1)\n            time.sleep(1.1)\n"
     )
     more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["5s"]'
     found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
-    result = found.execute(tmp_path / "out", jobs=1)
-    assert result.interrupted
-    assert result.runs() == 0
+    with pytest.raises(KeyboardInterrupt):
+        found.execute(tmp_path / "out", jobs=1)
+    assert SweepResult.load(tmp_path / "out").flows.is_empty()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_is_shown_while_the_first_run_goes_on(
+    tmp_path: Path, jobs: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of the kernel engine, one after another in the command's process, take minutes each."""
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom anabranch.control import Control\n"
+        "class Slow(Control):\n    def __init__(self, flow):\n        super().__init__(flow)\n        time.sleep(1)\n"
+    )
+    monkeypatch.setattr(progress, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "LINE_INTERVAL_S", 0.0)
+    more = '[[treatments.zip]]\n"stacks.x.congestion" = [{ python = "slow.py:Slow" }]\nrun.duration = ["1s"]'
+    found = sweep(tmp_path, losses=(0.01, 0.02), seeds=1, stacks=["x"], more=more)
+    found.execute(tmp_path / "out", jobs=jobs, show_progress=True)
+    assert "0 of 2 runs" in capsys.readouterr().err
 
 
 def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: Path) -> None:
@@ -515,18 +533,19 @@ def test_the_summary_names_the_only_value_that_has_results(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cluster", "tcp://127.0.0.1:1", "-j", "2"], "give either jobs or cluster"),
-        (["--max-seeds", "5"], "max-seeds goes with until"),
-        (["--max-seeds", "5", "--dry-run"], "max-seeds goes with until"),
-        (["--until", "soon", "--dry-run"], 'until "soon": must be such as "ci < 2 %"'),
-        (["--until", "soon"], 'until "soon": must be such as "ci < 2 %"'),
+        (["--cluster", "tcp://127.0.0.1:1", "-j", "2"], "--jobs and --cluster: a cluster's workers decide"),
+        (["--cluster", "tcp://127.0.0.1:1", "-j", "2", "--dry-run"], "--jobs and --cluster"),
+        (["--max-seeds", "5"], "--max-seeds goes with until"),
+        (["--max-seeds", "5", "--dry-run"], "--max-seeds goes with until"),
+        (["--until", "soon", "--dry-run"], '--until "soon": must be such as "ci < 2 %"'),
+        (["--until", "soon"], '--until "soon": must be such as "ci < 2 %"'),
         (["-j", "0"], "--jobs 0: must be at least 1"),
     ],
 )
 def test_options_that_cannot_be_meant(
     tmp_path: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), *options]) in (1, 2)
+    assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), *options]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -536,6 +555,25 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
     assert "is not the directory of a sweep" in capsys.readouterr().err
     with pytest.raises(SweepError, match="is not the directory of a sweep"):
         SweepResult.load(tmp_path)
+
+
+def test_a_plan_of_the_same_name_says_where_the_results_of_the_other_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the default directory runs/plan."""
+    monkeypatch.chdir(tmp_path)
+    paths = []
+    for name, loss in (("a", 0.01), ("b", 0.02)):
+        (tmp_path / name).mkdir()
+        paths.append(str(plan(tmp_path / name, losses=(loss,), seeds=1).relative_to(tmp_path)))
+    for path, others in ((paths[0], None), (paths[0], None), (paths[1], paths[0]), (paths[0], paths[1])):
+        assert status(["sweep", path, "-j", "1"]) == 0
+        said = capsys.readouterr().err
+        assert ("note: " in said) == (others is not None)
+        if others is not None:
+            assert (
+                f"note: runs/plan has results of the plan {others}. Those that this plan does not need wait in" in said
+            )
 
 
 def test_a_second_command_is_refused(tmp_path: Path) -> None:

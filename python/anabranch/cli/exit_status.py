@@ -1,4 +1,7 @@
-"""Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage (and scripts that cannot run), 130 interrupted."""
+"""Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage (and scripts that cannot run), 130 interrupted.
+
+A command line is wrong usage if no file, network or machine could make it right.
+"""
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 

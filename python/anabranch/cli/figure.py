@@ -9,6 +9,7 @@ from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say
 from anabranch.cli.run_directories import run_directories
+from anabranch.output_files import require_writable
 
 LEAST_MM, MOST_MM = 40.0, 1000.0
 _WIDTH_MM = 170.0
@@ -43,8 +44,12 @@ def figure(
 
         require("figures as files", "figures")
     from anabranch.progress import Computing
-    from anabranch.report.figure_files import FigureError, figures, write
+    from anabranch.report.figure_files import FORMATS, FigureError, figures, write
 
+    if output is not None:
+        if output.suffix not in FORMATS:
+            raise UsageError(f"--output {output}: must end in {' or '.join(FORMATS)}")
+        require_writable(output)
     with Computing("figures of the report"), run_directories(runs) as directories:
         found = figures(directories)
     if name is not None and name not in found:

@@ -73,14 +73,14 @@ def rate_bps(option: str, text: str) -> int:
     """The bit/s of an option such as ``10Mbps``.
 
     Raises:
-        ValueError: names the option, its value, and what would be right.
+        UsageError: names the option, its value, and what would be right.
     """
     try:
         rate = units.rate(text)
     except units.UnitError as error:
-        raise ValueError(f"{option} {text}: {error}") from None
+        raise UsageError(f"{option} {text}: {error}") from None
     if rate <= 0:
-        raise ValueError(f"{option} {text}: must be more than 0")
+        raise UsageError(f"{option} {text}: must be more than 0")
     return rate
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, at_least, rate_bps
 from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
@@ -84,7 +84,7 @@ def plan(
     at_least(1, paths=allowed.paths)
     load = allowed.load
     if not 0 < load <= 1:
-        raise robust.RobustError(
+        raise UsageError(
             f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
         )
     if output.out is not None:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE
+from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, seconds
+from anabranch.output_files import require_writable
 
 
 def replay(
@@ -31,11 +32,16 @@ def replay(
     """
     from anabranch.replay import record, write
 
+    for_s = seconds("--for", length)
+    if for_s <= 0:
+        raise UsageError(f"--for {length}: must be longer than 0 s")
+    if output is not None:
+        require_writable(output)
     recording = record(
         directory,
         run=run,
         at_s=None if at is None else seconds("--at", at),
-        for_s=seconds("--for", length),
+        for_s=for_s,
         progress=True,
     )
     print(write(recording, output or directory / "replay.html"))

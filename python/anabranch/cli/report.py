@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.run_directories import run_directories
+from anabranch.output_files import require_writable
 
 
 def report(
@@ -22,6 +23,7 @@ def report(
     from anabranch.progress import Computing
     from anabranch.report import write
 
+    require_writable(output)
     with Computing("the report"), run_directories(runs) as directories:
         written = write(directories, output)
     print(written)

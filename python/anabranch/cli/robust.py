@@ -129,7 +129,7 @@ def robust(
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.robust import Network, RobustError, best_found, document, verify
+    from anabranch.robust import Network, best_found, document, verify
     from anabranch.robust.hybrid import with_single_paths
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
@@ -152,7 +152,7 @@ def robust(
     failures = _failures(network, failing.fail)
     if failing.protect:
         if failing.fail is None:
-            raise RobustError("--protect: say against which failures, as in --fail links")
+            raise UsageError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, solving.gap, output)
     limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
     with Bounds() as progress:
@@ -227,15 +227,13 @@ def _require_closed(method: str, gap: float, wanted: float) -> None:
 
 
 def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
-    from anabranch.robust import RobustError, verify
+    from anabranch.robust import verify
     from anabranch.robust.progress import Bounds
     from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
 
     paths, by, draws = candidates.paths, candidates.by, candidates.draws
     if draws and not paths.isdecimal():
-        raise RobustError(
-            f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}"
-        )
+        raise UsageError(f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}")
     with Bounds() as progress:
         steps = sweep(
             problem,

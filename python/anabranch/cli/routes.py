@@ -22,6 +22,7 @@ from anabranch.cli.options import (
     require_svg,
 )
 from anabranch.cli.output import count, json_text, say
+from anabranch.output_files import require_writable, write_text
 from anabranch.text_table import print_table
 
 
@@ -147,37 +148,47 @@ def routes(
     A pair without a way has a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
+    from anabranch.progress import Computing
     from anabranch.topologies.warned import load_warned
 
     at_least(0, rows=comparing.rows)
     if output.picture is not None:
         require_svg("--picture", output.picture)
+        require_writable(output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
     if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
         raise UsageError("--out and --source-port go with --export")
     if completion.loss is not None and completion.random_loss is not None:
         raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
+    if exporting.export is not None:
+        from anabranch.routes.export import FORMATS
+
+        if exporting.export not in FORMATS:
+            raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
     loaded = load_warned(topology, completion.directed, completion.given())
     found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:
-        from anabranch.output_files import write_text
-
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
         from anabranch.routes.export import warnings
 
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
-        written = found.export(exporting.export, directory, exporting.source_port)
+        with Computing(f"files of {exporting.export}"):
+            written = found.export(exporting.export, directory, exporting.source_port)
         for warning in warnings(directory):
             say(f"{directory}: warning: {warning}")
         say(f"Wrote {count(len(written), 'file')} into {directory}")
     if output.json:
-        print(json_text(found.document()))
+        with Computing("the document"):
+            text = json_text(found.document())
+        print(text)
         return DONE
     if exporting.export is not None:
         return DONE
-    for table in found.tables(comparing.rows):
+    with Computing("the table"):
+        tables = list(found.tables(comparing.rows))
+    for table in tables:
         print_table(table)
     if output.picture is not None:
         say(f"Picture: {output.picture}")

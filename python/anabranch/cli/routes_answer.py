@@ -1,11 +1,13 @@
 """The answers of ``anabranch routes``."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from anabranch import units
+from anabranch import metrics, units
+from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.progress import Steps
@@ -42,17 +44,16 @@ def network(topology: Topology, completion: Completion) -> Topology:
     """The topology, completed by what the command line says.
 
     Raises:
-        ValueError: names the option, its value, and what would be right.
+        UsageError: names the option, its value, and what would be right.
     """
     bounds = None
     if completion.random_loss is not None:
-        low, dots, high = completion.random_loss.partition("..")
-        try:
-            bounds = units.share(low), units.share(high if dots else low)
-        except ValueError:
-            raise ValueError(f"--random-loss {completion.random_loss}: must be two ratios such as 1e-5..1e-2") from None
+        bounds = _ratios(completion.random_loss)
     elif completion.seed != Completion().seed:
-        raise ValueError("--seed goes with --random-loss")
+        raise UsageError("--seed goes with --random-loss")
+    for option, ratio in (("--loss", completion.loss), ("--loss-floor", completion.loss_floor)):
+        if ratio is not None and not 0 <= ratio < 1:
+            raise UsageError(f"{option} {ratio:g}: must be a ratio from 0 to less than 1, such as 0.001")
     return completed(
         topology,
         capacity_bps=None if completion.capacity is None else rate_bps("--capacity", completion.capacity),
@@ -63,22 +64,37 @@ def network(topology: Topology, completion: Completion) -> Topology:
     )
 
 
+def _ratios(random_loss: str) -> tuple[float, float]:
+    low, dots, high = random_loss.partition("..")
+    with suppress(ValueError):
+        least, most = units.share(low), units.share(high if dots else low)
+        if 0 < least <= most < 1:
+            return least, most
+    raise UsageError(
+        f"--random-loss {random_loss}: must be two ratios above 0 and below 1, the lower one first, such as 1e-5..1e-2"
+    )
+
+
 def answer(selection: Selection, comparing: Comparing, topology: Topology) -> Answer:
     """Search or compare.
 
     Raises:
-        ValueError: names what is wrong with the question or the topology.
+        UsageError: names options that do not go together or have no such value.
+        ValueError: names what is wrong with the topology.
     """
+    for metric in comparing.against or []:
+        _require_metric("--against", metric)
+    _require_metric("--metric", selection.metric)
     search = Search(topology)
     for nodes in (selection.sources or [], selection.targets or []):
         for place, node in enumerate(nodes):
             search.index(node)  # before a complaint about what the topology does not say
             if node in nodes[:place]:
-                raise ValueError(f"--{'from' if nodes is selection.sources else 'to'} {node}: stands there twice")
+                raise UsageError(f"--{'from' if nodes is selection.sources else 'to'} {node}: stands there twice")
     if comparing.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
-                raise ValueError(
+                raise UsageError(
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
                 )
         ends = selection.sources, selection.targets
@@ -90,12 +106,12 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
         return _Compared(comparison)
     for option in ("against", "once", "rows"):
         if getattr(comparing, option) != getattr(Comparing(), option):
-            raise ValueError(f"--{option} goes with --compare")
+            raise UsageError(f"--{option} goes with --compare")
     if selection.certify and selection.metric != OPTIMUM:
-        raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
+        raise UsageError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
     found = _searched(search, selection)
     if not found.routes:
-        raise ValueError("--from and --to name the same node: a route joins two different nodes")
+        raise UsageError("--from and --to name the same node: a route joins two different nodes")
     certificates: dict[tuple[str, str], Certificate] = {}
     if selection.certify:
         with Steps(len(found.routes), "certifying") as steps:
@@ -105,6 +121,14 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
                 if certificate is not None:
                     certificates[route.source, route.target] = certificate
     return _Found(found, certificates)
+
+
+def _require_metric(option: str, text: str, value: str | None = None) -> None:
+    """Refuse what is no metric; ``value`` is that of the option, if it has more than the metric."""
+    try:
+        metrics.metric(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {value or text}: {error}") from None
 
 
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
@@ -132,7 +156,7 @@ def _searched(search: Search, selection: Selection) -> Routes:
     option, *others = chosen
     others += [other for other in ("--hop-by-hop", "--certify") if getattr(selection, other[2:].replace("-", "_"))]
     if others:
-        raise ValueError(f"{option} and {others[0]} do not go together")
+        raise UsageError(f"{option} and {others[0]} do not go together")
     with Steps(len(selection.targets or search.names), "searching") as steps:
         return _several(search, selection, option, steps.advance)
 
@@ -142,11 +166,11 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
     ends = selection.sources, selection.targets
     if selection.pareto:
         if selection.metric != OPTIMUM:
-            raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
+            raise UsageError("--pareto goes by delay, loss and capacity at once; leave --metric out")
         return search.pareto(*ends, progress)
     if selection.within is not None:
         if not selection.within >= 0:
-            raise ValueError(f"--within {selection.within:g}: must be at least 0, such as 0.05")
+            raise UsageError(f"--within {selection.within:g}: must be at least 0, such as 0.05")
         found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
         for route in found.routes:
             if len(route.paths) > _MOST_PATHS:
@@ -157,7 +181,7 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
         return found
     most = selection.shortest or selection.disjoint or selection.node_disjoint or 0
     if not 1 <= most <= _MOST_PATHS:
-        raise ValueError(f"{option} {most}: must be from 1 to {_MOST_PATHS:,}")
+        raise UsageError(f"{option} {most}: must be from 1 to {_MOST_PATHS:,}")
     if selection.shortest:
         return search.shortest(selection.metric, most, *ends, progress)
     return search.disjoint(selection.metric, most, *ends, progress, by_nodes=selection.node_disjoint is not None)
@@ -204,21 +228,29 @@ class _Found:
 
         if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
             able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
-            raise ValueError(f"--source-port goes with --export {able}, not with {format}")
+            raise UsageError(f"--source-port goes with --export {able}, not with {format}")
         options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
         return export(self.routes, format, directory, **options)
 
     def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
         """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
+        from anabranch.routes.export import ExportError
+        from anabranch.routes.export.openflow import port_range
+
         search = Search(self.routes.topology)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
         by_port = {}
         for entry in source_ports:
             port, equals, metric = entry.partition("=")
             if not equals:
-                raise ValueError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
+                raise UsageError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
+            try:
+                port_range(port)
+            except ExportError as error:
+                raise UsageError(f"--source-port {entry}: {error}") from None
             if port in by_port:
-                raise ValueError(f"--source-port {entry}: port {port} has a metric already; give one for each port")
+                raise UsageError(f"--source-port {entry}: port {port} has a metric already; give one for each port")
+            _require_metric("--source-port", metric, entry)
             by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
         return by_port
 
@@ -254,4 +286,4 @@ class _Compared:
         return picture.of_comparison(self.comparison)
 
     def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
-        raise ValueError("--export writes the routes of one metric: leave --compare out")
+        raise UsageError("--export writes the routes of one metric: leave --compare out")

@@ -102,6 +102,8 @@ def run(
     at_least(1, jobs=work.jobs, threads=work.threads)
     if output.watch and not sys.stderr.isatty():
         raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
+    if variation.engine == "kernel" and work.jobs not in (None, 1):
+        raise UsageError(f"--jobs {work.jobs}: --engine kernel runs in real time, one run after another; leave it out")
     make = simulations([variation.engine], work.max_lateness)[variation.engine]
     # On import, numpy starts threads for linear algebra, which doubles the time of the import. A run has no linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from anabranch.cli.engines import simulations
-from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
+from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.input_files import shown
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
 if TYPE_CHECKING:
-    from anabranch.sweep import SweepResult
+    from anabranch.sweep import Sweep, SweepResult
     from anabranch.sweep.estimate import Estimate
 
 MOST_ROWS = 30
@@ -76,9 +76,18 @@ def sweep(
     The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error.
     """
     at_least(1, jobs=work.jobs)
+    if work.jobs is not None and work.cluster is not None:
+        raise UsageError(
+            "--jobs and --cluster: a cluster's workers decide how many runs go on at a time; leave one out"
+        )
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
-    from anabranch.sweep import Sweep
+    from anabranch.sweep import Sweep, SweepError
+    from anabranch.sweep.until import Until
 
+    try:
+        rule = Until.read(seeds.until, seeds.max_seeds)
+    except SweepError as error:
+        raise UsageError(f"--{error}") from None
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulations(["kernel"])  # for its privileges
@@ -88,13 +97,13 @@ def sweep(
     say(loaded.size)
     if work.dry_run:
         from anabranch.sweep.estimate import estimate
-        from anabranch.sweep.until import Until
 
-        if Until.read(seeds.until, seeds.max_seeds) is not None:
+        if rule is not None:
             say("note: the estimate is without the seeds that --until adds.")
         found = estimate(loaded, directory, work.jobs)
         print(json_text(asdict(found)) if output.json else "\n".join(_lines(found, work.cluster)))
         return DONE
+    _say_of_other_plan(loaded, directory)
     result = loaded.execute(
         directory,
         jobs=work.jobs,
@@ -120,6 +129,20 @@ def sweep(
         say(f"Interrupted: {kept}, and the same command goes on from there.")
         return INTERRUPTED
     return FAILED if failures.height else DONE
+
+
+def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
+    """Say where the results of another plan go, such as one of the same name in another folder."""
+    from anabranch.sweep.store import PLAN, read_plan
+
+    if not (directory / PLAN).exists():
+        return
+    former = read_plan(directory)
+    if former["plan"] != sweep.source and former["fingerprint"] != sweep.fingerprint:
+        say(
+            f"note: {directory} has results of the plan {former['plan']}. Those that this plan does not need wait in "
+            f"{directory}/.anabranch/kept for that plan; --out gives another directory."
+        )
 
 
 def _print_summary(result: "SweepResult") -> None:

@@ -1,11 +1,12 @@
 """The options for traffic models, the same for ``robust`` and ``plan``."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import TRAFFIC
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Traffic:
         """The traffic model; ``box`` is ``LEAST..MOST``, factors around the one matrix.
 
         Raises:
-            RobustError: names the options that are missing or do not go together, or the value that cannot be.
+            UsageError: names the options that are missing or do not go together, or the value that cannot be.
+            RobustError: names the option whose file cannot be read, or is none of this network.
         """
         from anabranch import robust
         from anabranch.robust.files import hose_rates, pair_rates
@@ -43,7 +45,7 @@ class Traffic:
         within = None
         if self.hose is not None or self.pipe is not None:
             if self.matrix and box is None:
-                raise robust.RobustError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
+                raise UsageError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
             sent = received = upper = None
             if self.hose is not None:
                 with _named("--hose", self.hose):
@@ -58,12 +60,12 @@ class Traffic:
                 given.append(pair_rates(source, network))
         if box is not None:
             if len(given) != 1:
-                raise robust.RobustError(f"--box {box}: goes with one --matrix; there are {len(given)}")
+                raise UsageError(f"--box {box}: goes with one --matrix; there are {len(given)}")
             return robust.box(network, given[0], *_factors(box), within=within)
         if given:
             return robust.matrices(network, given)
         if within is None:
-            raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
+            raise UsageError("no traffic model: give --hose, --pipe, both, or --matrix")
         return within
 
 
@@ -82,12 +84,9 @@ def _named(option: str, value: str) -> "Iterator[None]":
 
 
 def _factors(box: str) -> tuple[float, float]:
-    from anabranch.robust import RobustError
-
-    least, dots, most = box.partition("..")
-    try:
-        if dots:
-            return float(least), float(most)
-    except ValueError:
-        pass
-    raise RobustError(f"--box {box}: must be two factors, such as 0.5..2")
+    least, _, most = box.partition("..")
+    with suppress(ValueError):
+        factors = float(least), float(most)
+        if 0 <= factors[0] <= factors[1] < float("inf"):
+            return factors
+    raise UsageError(f"--box {box}: must be two factors, the lower one first, such as 0.5..2")

@@ -11,7 +11,7 @@ import numpy as np
 
 from anabranch import metrics as known_metrics
 from anabranch.predict import PathQuality, advantage, mathis, round_trip
-from anabranch.progress import Steps
+from anabranch.progress import Computing, Steps
 from anabranch.routes import quantities
 from anabranch.routes.model import Path
 from anabranch.routes.search import Search
@@ -170,8 +170,6 @@ def compare(
     search = Search(topology)
     with Steps(len(wanted) * len(search.names), "searching") as steps:
         planned = {metric: _by_ends(search.routes(metric, progress=steps.advance).routes) for metric in wanted}
-    delivered = {metric: _by_ends(search.delivered(metric).routes) for metric in (HEURISTIC, OPTIMUM)}
-    counts = {metric: search.path_counts(metric) for metric in wanted if metric not in known_metrics.BY_THROUGHPUT}
     place = search.index
     for node in (*(sources or ()), *(targets or ())):
         place(node)  # refuses what is none
@@ -181,6 +179,18 @@ def compare(
         for target in targets or search.names
         if source != target and not (once and place(source) > place(target))
     ]
+    with Computing("the comparison"):
+        pairs = _compared(search, planned, ends)
+    return Comparison(topology, tuple(wanted), pairs)
+
+
+def _compared(
+    search: Search, planned: dict[str, dict[tuple[str, str], Path]], ends: Sequence[tuple[str, str]]
+) -> tuple[Pair, ...]:
+    """The pairs with these ends; ``planned`` has the routes of all pairs by each metric."""
+    topology = search.topology
+    delivered = {metric: _by_ends(search.delivered(metric).routes) for metric in (HEURISTIC, OPTIMUM)}
+    counts = {metric: search.path_counts(metric) for metric in planned if metric not in known_metrics.BY_THROUGHPUT}
     reachable = [pair for pair in ends if pair in planned[OPTIMUM]]
     qualities = {metric: _qualities(topology, routes, reachable) for metric, routes in planned.items()}
     predicted = {metric: np.minimum(mathis(*quality[:2]), quality[2]).tolist() for metric, quality in qualities.items()}
@@ -190,11 +200,11 @@ def compare(
         for metric, quality in qualities.items()
         if metric != OPTIMUM
     }
-    pairs = {}
+    every = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends}  # without a way
     for row, pair in enumerate(reachable):
         paths = {metric: routes[pair] for metric, routes in planned.items()}
-        at = place(pair[0]), place(pair[1])
-        pairs[pair] = Pair(
+        at = search.index(pair[0]), search.index(pair[1])
+        every[pair] = Pair(
             *pair,
             paths,
             {metric: int(min(count[at], 2**53)) for metric, count in counts.items()},
@@ -206,9 +216,7 @@ def compare(
                 for metric, most in flows.items()
             },
         )
-    unreachable = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends if pair not in pairs}
-    every = pairs | unreachable
-    return Comparison(topology, tuple(wanted), tuple(every[pair] for pair in ends))
+    return tuple(every.values())
 
 
 def _possible(topology: Topology) -> list[str]:

@@ -65,6 +65,7 @@ class Search:
         self._targets = targets
         self._delay_known = None not in delays
         self._loss_known = None not in losses
+        self._compiled: dict[str, str] = {}
 
     @cached_property
     def _links(self) -> dict[tuple[str, str], int]:
@@ -219,8 +220,10 @@ class Search:
         return Certificate(found["cost"], found["lower_bound"], tuple(supports), found["holds"])
 
     def _metric(self, metric: str) -> str:
-        quantities.require(self.topology, metrics.metric(metric))
-        return json.dumps(metrics.compiled(metric))
+        if metric not in self._compiled:  # once, as it looks at every link: a comparison asks for every pair
+            quantities.require(self.topology, metrics.metric(metric))
+            self._compiled[metric] = json.dumps(metrics.compiled(metric))
+        return self._compiled[metric]
 
     def _nodes(self, names: Iterable[str] | None) -> list[int]:
         if names is None:

@@ -148,6 +148,8 @@ class _Work:
                 self._store.flush()
                 self._flushed_at = time.monotonic()
             self._say(shown, workers.lacking())
+        for chunk, answer in workers.collect(0):  # what has ended meanwhile
+            self._take(chunk, answer)
 
     def _size(self, workers: Workers) -> int:
         """Runs of the next chunk; small ones at the end, so that no worker is busy long after the others."""

@@ -150,8 +150,6 @@ def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
             facts.append(head | {"status": FAILED, "error": str(error)})
             continue
         except ValueError as error:
-            if stop.is_set():  # a second Ctrl-C within a control in Python looks like an error of it
-                break
             facts.append(head | {"status": REFUSED, "error": str(error)})
             continue
         except (KeyboardInterrupt, SystemExit):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
@@ -50,16 +51,17 @@ class Workers(Protocol):
 
 
 class Here:
-    """This process."""
+    """This process: a thread of it, so that progress goes on during a long run."""
 
     def __init__(self, stop: Event) -> None:
         """``stop`` ends a run early."""
         self._stop = stop
-        self._chunks: list[Chunk] = []
+        self._pool = ThreadPoolExecutor(1)
+        self._under_way: tuple[Chunk, Future[Batch]] | None = None
 
     def free(self) -> int:
         """One chunk at a time."""
-        return 1 - len(self._chunks)
+        return 1 if self._under_way is None else 0
 
     def capacity(self) -> int:
         """One chunk."""
@@ -70,16 +72,24 @@ class Here:
         return ""
 
     def submit(self, chunk: Chunk) -> None:
-        """Keep it until it is collected."""
-        self._chunks.append(chunk)
+        """Begin it."""
+        self._under_way = chunk, self._pool.submit(execute, chunk, self._stop)
 
     def collect(self, timeout_s: float) -> list[Answer]:
-        """Execute it."""
-        chunks, self._chunks = self._chunks, []
-        return [(chunk, execute(chunk, self._stop)) for chunk in chunks]
+        """The batch, if it has ended. One that is stopped ends soon, and is waited for."""
+        if self._under_way is None:
+            return []
+        chunk, future = self._under_way
+        try:
+            batch = future.result(None if self._stop.is_set() else timeout_s)
+        except TimeoutError:
+            return []
+        self._under_way = None
+        return [(chunk, batch)]
 
     def close(self) -> None:
-        """Nothing is under way."""
+        """Leave the chunk under way, which a second Ctrl-C has given up."""
+        self._pool.shutdown(wait=False)
 
 
 class _Process:

@@ -100,7 +100,7 @@ def _files(routes: Routes, plan: Plan, by_port: Mapping[Ports, Routes], version:
 def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple[Ports, Iterable[str], Routes]]:
     taken: list[tuple[int, int]] = []
     for ports, own in by_port.items():
-        first, last = _range(ports)
+        first, last = port_range(ports)
         for other in taken:
             if first <= other[1] and other[0] <= last:
                 raise ExportError(
@@ -112,7 +112,12 @@ def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple
         yield ports, _masks(first, last), checked(own)
 
 
-def _range(ports: Ports) -> tuple[int, int]:
+def port_range(ports: Ports) -> tuple[int, int]:
+    """The first and the last TCP port of ``5001`` or ``5000-5099``.
+
+    Raises:
+        ExportError: they are none.
+    """
     wrong = f'TCP source port {ports!r}: must be a port from 1 to {_LAST_TCP_PORT}, or a range such as "5000-5099"'
     try:
         if isinstance(ports, str):
