@@ -117,6 +117,47 @@ SEC("struct_ops/reduced") u32 BPF_PROG(reduced, struct sock *sk) { return echoes
 
 
 @needs_clang
+@pytest.mark.parametrize("receive_window", ["40 kB", "3 MiB"])
+def test_reno_by_the_functions_of_linux_gives_the_results_of_the_native_control(
+    tmp_path: Path, receive_window: str
+) -> None:
+    """`tcp_reno_cong_avoid` does not grow a window that the receiver's keeps from being used."""
+    functions = """
+SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
+SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
+"""
+    members = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path).document
+    document["stacks"]["theirs"] = {"preset": "linux-reno", "receive_window": receive_window}
+    document["stacks"]["mine"]["receive_window"] = receive_window
+    document["traffic"][0]["stack"] = ["mine", "theirs"]
+    flows = Scenario(document, directory=tmp_path).run().flows
+    mine, native = (
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "theirs")
+    )
+    assert mine["retransmits"].sum() > 5
+    assert mine.equals(native)
+
+
+@needs_clang
+def test_tcp_slow_start_ends_at_the_threshold_also_from_above_it(tmp_path: Path) -> None:
+    """Linux: `cwnd = min(snd_cwnd + acked, snd_ssthresh); acked -= cwnd - snd_cwnd`. So 20 falls to 10, and 2 + 10 remain."""
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    tp->snd_cwnd = 20;
+    tp->snd_ssthresh = 10;
+    u32 left = tcp_slow_start(tp, 2);
+    tp->snd_cwnd = 2 * left + tp->snd_cwnd;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct rate_sample *rs) { }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    flows = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).run().flows
+    assert flows["cwnd_segments"].to_list() == [2 * 12 + 10] * 3
+
+
+@needs_clang
 @pytest.mark.parametrize(
     ("operation", "problem"),
     [
