@@ -50,6 +50,19 @@ def test_a_failure_shows_file_line_both_segments_and_the_difference_in_time(
     assert [(row[1], row[-1]) for row in marked] == [("11", "-0.100000")]
 
 
+def test_relative_times_count_from_when_a_segment_was_sent_not_from_when_it_was_due(tmp_path: Path) -> None:
+    """As packetdrill's `adjust_relative_event_times`. The timeout of 1 s is 50 ms later than the script says, within its tolerance."""
+    lines = """   +0 > P. 1:2001(2000) ack 1
+ +.95 > . 1:1001(1000) ack 1
+  +.1 < . 1:1(0) ack 2001 win 20000
+   +0 write(4, ..., 1000) = 1000
+   +0 > P. 2001:3001(1000) ack 1
+"""
+    outcome = drill.run(script(tmp_path, lines), "rfc")
+    assert outcome.verdict == "passed"
+    assert [row.sent_s for row in outcome.rows[1:]] == [0.1, 1.1, 1.2]
+
+
 def test_what_nothing_asked_for_is_listed_too(tmp_path: Path) -> None:
     outcome = drill.run(script(tmp_path, "   +0 > . 1:1001(1000) ack 2\n"))
     assert outcome.verdict == "failed"

@@ -29,7 +29,7 @@ pub struct Runner<'a> {
     /// Before there is a connection, and after: the one.
     connection: Option<Connection>,
     now: Time,
-    /// The event before: when it was due, if its time was a point, and when it happened.
+    /// The event before: when it was due, and whether it was an arriving packet.
     last: (Time, bool),
     names: BTreeMap<String, Value>,
     non_blocking: BTreeSet<i64>,
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
             settings,
             connection: None,
             now: Time::ZERO,
-            last: (Time::ZERO, true),
+            last: (Time::ZERO, false),
             names: BTreeMap::new(),
             non_blocking: BTreeSet::new(),
             closed: BTreeSet::new(),
@@ -107,24 +107,25 @@ impl<'a> Runner<'a> {
         Ok(self.report)
     }
 
-    /// Earliest and latest time of an event.
-    fn due(&self, at: At) -> (Time, Time) {
-        let base = if self.last.1 { self.last.0 } else { self.now };
-        match at {
+    /// Earliest and latest time of an event. Relative times count from when the event before happened, not from when it was due. Only from
+    /// one arriving packet to the next they count from its due time (packetdrill, `adjust_relative_event_times`).
+    fn due(&self, event: &Event) -> (Time, Time) {
+        let (last_due, follows_arrival) = self.last;
+        let base = if follows_arrival && is_arrival(event) { last_due } else { self.now };
+        match event.at {
             At::Absolute(since_start) => (Time::ZERO + since_start, Time::ZERO + since_start),
             At::Relative(later) => (base + later, base + later),
             At::AbsoluteRange(begin, end) => (Time::ZERO + begin, Time::ZERO + end),
-            At::RelativeRange(begin, end) => (self.now + begin, self.now + end),
-            At::Any => (self.now, Time::NEVER),
+            At::RelativeRange(begin, end) => (base + begin, base + end),
+            At::Any => (base, Time::NEVER),
         }
     }
 
     fn event(&mut self, event: &'a Event) -> Result<(), Stop> {
-        let (due, due_end) = self.due(event.at);
+        let (due, due_end) = self.due(event);
         if due >= Time::NEVER {
             return Err(Problem::refused(event.line, "a script of more than 20 hours".to_string()).into());
         }
-        let is_point = matches!(event.at, At::Absolute(_) | At::Relative(_));
         match &event.action {
             Action::Outbound(segment) => self.outbound(event, due, due_end, segment)?,
             action => {
@@ -141,7 +142,7 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        self.last = (due, is_point);
+        self.last = (due, is_arrival(event));
         self.unblock()
     }
 
@@ -423,6 +424,10 @@ impl<'a> Runner<'a> {
             }
         }
     }
+}
+
+fn is_arrival(event: &Event) -> bool {
+    matches!(event.action, Action::Inbound(_))
 }
 
 fn descriptor(call: &Call) -> Option<i64> {
