@@ -82,6 +82,33 @@ def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
     assert lines[2] == "1 refused, 1 invalid"
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("+0 write(4, ..., 2147483647) = 2147483647", "100000 segments that no line expects"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_MAXSEG, [87], 4) = 0", "TCP_MAXSEG needs a size from 88 to 32767"),
+    ],
+)
+def test_what_would_take_too_much_memory_is_refused(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "flood.pkt"
+    begin = BEGIN.replace("mss 1000,sackOK", "mss 1,sackOK,wscale 14").replace("win 20000", "win 65535")
+    path.write_text(f"// anabranch: initial_window=1000000\n{begin}   {line}\n")
+    outcome = drill.run(path)
+    assert outcome.verdict in ("refused", "invalid")
+    assert problem in outcome.text
+
+
+def test_segments_have_at_least_the_48_bytes_that_linux_sends(tmp_path: Path) -> None:
+    """Whatever the peer announces (`tcp_min_snd_mss`)."""
+    path = tmp_path / "short.pkt"
+    path.write_text(
+        BEGIN.replace("mss 1000", "mss 1") + "   +0 > . 1:481(480) ack 1\n   +0 %{ assert tcpi_snd_mss == 48 }%\n"
+    )
+    assert drill.run(path).verdict == "passed"
+    path.write_text("--mss=47\n" + BEGIN)
+    assert "--mss=47: must be a whole number from 48 to 65495" in drill.run(path).text
+
+
 def test_a_file_that_is_not_there_and_a_stack_that_there_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,9 @@ const WITHOUT_EFFECT: [&str; 10] = [
     "SO_PRIORITY",
 ];
 
+/// What Linux takes as `TCP_MAXSEG` (`TCP_MIN_MSS` to `MAX_TCP_WINDOW`).
+const MAXSEG: std::ops::RangeInclusive<u32> = 88..=32_767;
+
 fn number(call: &Call, position: usize) -> Option<i64> {
     match call.arguments.get(position)? {
         Argument::Number(number) => Some(*number),
@@ -139,10 +142,11 @@ fn set_option(call: &Call, line: u32) -> Result<Action, Problem> {
         "TCP_NODELAY" => Ok(Action::Nagle(!is_on()?)),
         "TCP_MAXSEG" => number(call, 3)
             .and_then(|size| u32::try_from(size).ok())
-            .filter(|size| (1..=65_495).contains(size))
+            .filter(|size| MAXSEG.contains(size))
             .map(Action::SegmentSize)
             .ok_or_else(|| {
-                Problem::syntax(line, "TCP_MAXSEG needs a size from 1 to 65495, such as [1000]".to_string())
+                let (least, most) = (MAXSEG.start(), MAXSEG.end());
+                Problem::syntax(line, format!("TCP_MAXSEG needs a size from {least} to {most}, such as [1000]"))
             }),
         "TCP_CORK" => Ok(Action::Cork(is_on()?)),
         name if WITHOUT_EFFECT.contains(&name) => Ok(Action::Nothing),

@@ -3,7 +3,7 @@
 
 use super::info::{Reordering, rank};
 use super::outline::Outline;
-use super::settings::{EcnUse, Settings};
+use super::settings::{EcnUse, LEAST_MSS, Settings};
 use super::streams::{Incoming, Outgoing};
 use super::wire::{Ecn, Flags, Segment, TcpOption};
 use crate::rng::{Purpose, Stream};
@@ -85,6 +85,8 @@ pub struct Connection {
     sent: VecDeque<(Time, Segment)>,
 }
 
+/// Sent segments that may wait for a line that expects them.
+pub const MOST_WAITING: usize = 100_000;
 /// Room that a timestamp takes in every segment (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
 /// The segment size of a peer that announces none (RFC 9293 section 3.7.1).
@@ -185,6 +187,11 @@ impl Connection {
     /// Removes and returns the next sent segment, with its time.
     pub fn take_sent(&mut self) -> Option<(Time, Segment)> {
         self.sent.pop_front()
+    }
+
+    /// Whether so much was sent that no line expects that no more is.
+    pub fn is_flooded(&self) -> bool {
+        self.sent.len() >= MOST_WAITING
     }
 
     /// Sends a SYN.
@@ -323,7 +330,7 @@ impl Connection {
         let (mut mss, mut sack, mut timestamps) = (DEFAULT_MSS, false, false);
         for option in syn.options.iter().flatten() {
             match option {
-                TcpOption::Mss(announced) => mss = (*announced).max(1),
+                TcpOption::Mss(announced) => mss = *announced,
                 TcpOption::SackPermitted => sack = true,
                 TcpOption::WindowScale(scale) => self.peer.window_scale = Some(*scale.min(&14)),
                 TcpOption::Timestamp { value, .. } => {
@@ -341,8 +348,8 @@ impl Connection {
         self.timestamps &= timestamps;
         self.stack.sack &= sack;
         self.stack.ecn = wants_ecn;
-        self.stack.mss =
-            mss.min(self.settings.mss).saturating_sub(if self.timestamps { TIMESTAMP_BYTES } else { 0 }).max(1);
+        let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        self.stack.mss = mss.min(self.settings.mss).max(LEAST_MSS) - options;
         if self.stack.spurious == SpuriousResponse::Eifel && !self.timestamps {
             self.stack.spurious = SpuriousResponse::Dsack;
         }
@@ -536,7 +543,9 @@ impl Connection {
             }
             self.sender.set_receive_window(self.outgoing.segments_until(una, self.edge));
         }
-        while let Some(transmission) = self.sender.poll_transmit(now) {
+        while !self.is_flooded()
+            && let Some(transmission) = self.sender.poll_transmit(now)
+        {
             match transmission {
                 Transmission::Syn => self.emit_syn(now),
                 Transmission::Data { segment, retransmission, window_reduced, .. } => {

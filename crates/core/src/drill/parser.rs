@@ -164,7 +164,8 @@ impl Parser {
         };
         let is_point = matches!(at, At::Absolute(_) | At::Relative(_));
         if !is_point && !matches!(action, Action::Outbound(_)) {
-            let text = "\"*\" and spans of time are for segments that must be sent (>); here should be a time such as +.1";
+            let text =
+                "\"*\" and spans of time are for segments that must be sent (>); here should be a time such as +.1";
             return Err(Problem::syntax(line, text.to_string()));
         }
         Ok(Event { line, at, action })

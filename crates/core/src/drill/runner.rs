@@ -3,7 +3,7 @@
 use super::calls::{Action as CallAction, understand};
 use super::code::{Failure as CodeFailure, Names, Value};
 use super::compare::{compare, is_part, join};
-use super::connection::{Connection, Phase};
+use super::connection::{Connection, MOST_WAITING, Phase};
 use super::outline::Outline;
 use super::report::{Failure, Report, Row};
 use super::script::{Action, At, Call, Event, Script};
@@ -143,13 +143,21 @@ impl<'a> Runner<'a> {
             }
         }
         self.last = (due, is_arrival(event));
+        if self.is_flooded() {
+            let text = format!("{MOST_WAITING} segments that no line expects");
+            return Err(Problem::refused(event.line, text).into());
+        }
         self.unblock()
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.connection.as_ref().is_some_and(Connection::is_flooded)
     }
 
     /// Advances the time to `until`. With `inclusive`, also processes the deadlines at `until` itself.
     fn advance(&mut self, until: Time, inclusive: bool) -> Result<(), Stop> {
         while let Some(deadline) = self.connection.as_ref().and_then(Connection::deadline) {
-            if deadline > until || (deadline == until && !inclusive) {
+            if deadline > until || (deadline == until && !inclusive) || self.is_flooded() {
                 break;
             }
             self.wake(deadline);

@@ -8,6 +8,9 @@ use crate::tcp::detection::DetectionSpec;
 use crate::units::Duration;
 use serde_json::json;
 
+/// The least segment size, bytes, whatever the peer announces (Linux's `tcp_min_snd_mss`).
+pub const LEAST_MSS: u32 = 48;
+
 /// How ECN is negotiated (Linux's `tcp_ecn`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnUse {
@@ -144,8 +147,8 @@ impl Settings {
                     return Err(Problem::syntax(option.line, text));
                 }
             }
-            "mss" => self.joined_mss = Some(number(1, 65_495)?),
-            "mtu" => self.mss = number(41, 65_535)? - 40,
+            "mss" => self.joined_mss = Some(number(LEAST_MSS, 65_495)?),
+            "mtu" => self.mss = number(LEAST_MSS + 40, 65_535)? - 40,
             // These options concern the address of the tested machine and the form of reports, not the connection.
             "ip_version" | "bind_port" | "connect_port" | "remote_ip" | "local_ip" | "gateway_ip" | "netmask_ip"
             | "speed" | "tcp_ts_tick_usecs" | "code_command" | "code_format" | "code_sockopt" | "verbose" | "debug" => {
