@@ -9,7 +9,7 @@ use super::report::{Failure, Report, Row};
 use super::script::{Action, At, Call, Event, Script};
 use super::settings::{Preset, Settings};
 use super::wire::Segment;
-use super::{Problem, info, shell};
+use super::{Problem, info, shell, shortened};
 use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ enum Stop {
 }
 
 fn failed(line: u32, text: String) -> Stop {
-    Stop::Failed(Failure { line, text })
+    Stop::Failed(Failure { line, text: shortened(text) })
 }
 
 impl From<Problem> for Stop {
