@@ -83,6 +83,27 @@ def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
 
 
 @pytest.mark.parametrize(
+    ("line", "verdict", "text"),
+    [
+        ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = 9", "failed", "write() returned -1 EPIPE, not 9"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL", "refused", "the error EINVAL of setsockopt()"),
+        ("+0 close(7) = 0", "invalid", "close(7): open descriptors are: 3, 4"),
+        ("+0 close(4) = 0\n +0 read(4, ..., 9) = 0", "invalid", "read(4): open descriptors are: 3"),
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [ECONNRESET], [4]) = 0", "failed", "there is no error: SO_ERROR is 0"),
+        (
+            "+0 < R. 1:1(0) ack 1 win 9\n +0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0",
+            "refused",
+            "SO_ERROR of a",
+        ),
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0", "passed", ""),
+    ],
+)
+def test_a_call_has_the_result_that_it_would_have(tmp_path: Path, line: str, verdict: str, text: str) -> None:
+    outcome = drill.run(script(tmp_path, f" +0 > P. 1:2001(2000) ack 1\n {line}\n"))
+    assert (outcome.verdict, text in outcome.text) == (verdict, True), outcome.text
+
+
+@pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("+0 write(4, ..., 2147483647) = 2147483647", "100000 segments that no line expects"),

@@ -33,7 +33,6 @@ pub struct Runner<'a> {
     last: (Time, bool),
     names: BTreeMap<String, Value>,
     non_blocking: BTreeSet<i64>,
-    closed: BTreeSet<i64>,
     listener: Option<i64>,
     accepted: bool,
     /// The application has shut reading down.
@@ -76,7 +75,6 @@ impl<'a> Runner<'a> {
             last: (Time::ZERO, false),
             names: BTreeMap::new(),
             non_blocking: BTreeSet::new(),
-            closed: BTreeSet::new(),
             listener: None,
             accepted: false,
             reads_nothing: false,
@@ -309,14 +307,14 @@ impl<'a> Runner<'a> {
                 connection.open(now);
                 self.connection = Some(connection);
             }
-            CallAction::Write(_, bytes, more) if call.result.is_none_or(|result| result >= 0) => {
+            CallAction::Write(_, bytes, more) => {
                 let connection = self.connection(line)?;
                 if connection.phase() != Phase::Reset && !connection.has_closed() {
                     connection.write(now, *bytes, *more);
                 }
             }
             CallAction::Close(descriptor) => {
-                if Some(*descriptor) == self.listener || !self.closed.insert(*descriptor) {
+                if Some(*descriptor) == self.listener {
                     return Ok(());
                 }
                 match self.connection.as_mut() {
@@ -343,6 +341,14 @@ impl<'a> Runner<'a> {
                     return Err(Problem::refused(line, text).into());
                 }
                 self.settings.mss = *size;
+            }
+            CallAction::SocketError(expected) => {
+                if self.connection.as_ref().is_some_and(|connection| connection.phase() == Phase::Reset) {
+                    return Err(Problem::refused(line, "SO_ERROR of a connection that was reset".to_string()).into());
+                }
+                if *expected == Some(false) {
+                    return Err(failed(line, "there is no error: SO_ERROR is 0".to_string()));
+                }
             }
             CallAction::Nagle(on) => self.set_coalescing(Some(*on), None),
             CallAction::Cork(on) => self.set_coalescing(None, Some(*on)),
@@ -390,7 +396,7 @@ impl<'a> Runner<'a> {
             },
             CallAction::Write(_, bytes, _) => match (&self.connection, phase) {
                 (_, Some(Phase::Reset | Phase::Gone)) => Some(Err("EPIPE")),
-                (Some(connection), _) if connection.has_closed() && call.result == Some(-1) => Some(Err("EPIPE")),
+                (Some(connection), _) if connection.has_closed() => Some(Err("EPIPE")),
                 _ => Some(Ok(*bytes as i64)),
             },
             CallAction::Read(descriptor, most) => {
@@ -467,19 +473,39 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
 /// Greatest payload of an IPv4 packet with the headers, bytes.
 const LONGEST_PACKET: u32 = 65_535 - 40;
 
+/// Refuses a descriptor that no call of the script has returned, or that it has closed.
+fn check_descriptor(call: &Call, line: u32, open: &mut BTreeSet<i64>) -> Result<(), Problem> {
+    if call.name != "socket" {
+        let used = descriptor(call).filter(|used| !open.contains(used));
+        if let Some(used) = used {
+            let known: Vec<String> = open.iter().map(ToString::to_string).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            return Err(Problem::syntax(line, format!("{}({used}): open descriptors are: {known}", call.name)));
+        }
+    }
+    match (call.name.as_str(), call.result, descriptor(call)) {
+        ("socket" | "accept", Some(result @ 0..), _) => _ = open.insert(result),
+        ("close", _, Some(closed)) => _ = open.remove(&closed),
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Refuses unsupported features before the run, so that a script does not stop half-way.
 fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
     let mut scratch = settings.clone();
     let mut set = BTreeSet::new();
-    let mut connections = 0;
+    let mut sockets = 0;
+    let mut open = BTreeSet::new();
     for event in &script.events {
         match &event.action {
             Action::Call(call) => {
-                let action = understand(call, event.line)?;
-                connections += u32::from(call.name == "socket");
-                if connections > 1 && action == CallAction::Nothing && call.name == "socket" {
+                understand(call, event.line)?;
+                sockets += u32::from(call.name == "socket");
+                if sockets > 1 {
                     return Err(Problem::refused(event.line, "a second socket: there is one connection".to_string()));
                 }
+                check_descriptor(call, event.line, &mut open)?;
             }
             Action::Command(command) => shell::apply(command, event.line, &mut scratch)?,
             Action::Code(program) => {
