@@ -449,8 +449,10 @@ impl<'a> Linker<'a> {
         sections.sort_unstable();
         let variables = self.object.symbols.iter().filter(|symbol| {
             let section = symbol.section.map(|section| &self.object.sections[section]);
-            let is_data = section.is_some_and(|one| one.is_writable && (one.name == ".data" || one.name == ".bss"));
-            is_data && !symbol.name.is_empty()
+            let is_data = |name: &str| {
+                [".data", ".bss"].contains(&name) || name.starts_with(".data.") || name.starts_with(".bss.")
+            };
+            section.is_some_and(|one| one.is_writable && is_data(&one.name)) && !symbol.name.is_empty()
         });
         let variables = variables.map(|symbol| symbol.name.clone()).collect();
         Ok(Program {

@@ -285,7 +285,10 @@ impl<'a> Machine<'a> {
             }
             Some(Helper::MapUpdate) => errno(map(first)?.update(self.memory, second, third, fourth)),
             Some(Helper::MapDelete) => errno(map(first)?.delete(self.memory, second)),
-            Some(Helper::StorageGet) => map(first)?.storage(self.memory, third, fourth & 1 == 1).ok_or_else(outside),
+            // Linux: NULL without a socket or for an unknown flag, and EINVAL without a socket.
+            Some(Helper::StorageGet) if second == 0 || fourth > 1 => Ok(0),
+            Some(Helper::StorageGet) => map(first)?.storage(self.memory, third, fourth == 1).ok_or_else(outside),
+            Some(Helper::StorageDelete) if second == 0 => Ok(-22i64 as u64),
             Some(Helper::StorageDelete) => Ok(map(first)?.forget(self.memory) as u64),
             Some(Helper::Time) => Ok(self.kernel.time_ns()),
             Some(Helper::Jiffies) => Ok(self.kernel.jiffies()),
