@@ -283,7 +283,7 @@ impl Connection {
     /// Processes an arriving segment.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         if segment.flags.rst {
-            self.phase = Phase::Reset;
+            self.take_reset(now, segment);
             return;
         }
         match self.phase {
@@ -310,6 +310,23 @@ impl Connection {
             }
             Phase::Established => self.take(now, segment),
             _ => {}
+        }
+    }
+
+    /// RFC 9293 section 3.10.7: before the connection is established, a RST must acknowledge our SYN if it was sent first. After, it counts at
+    /// the next expected byte, and an ACK challenges it elsewhere in the window (RFC 5961 section 3.2).
+    fn take_reset(&mut self, now: Time, segment: &Segment) {
+        let ahead = segment.seq.wrapping_sub(self.next_expected());
+        let counts = match self.phase {
+            Phase::SynSent => segment.ack == Some(self.isn.wrapping_add(1)),
+            Phase::SynReceived | Phase::Established => ahead == 0,
+            Phase::Listening | Phase::Reset | Phase::Gone => false,
+        };
+        if counts {
+            self.phase = Phase::Reset;
+        } else if self.phase == Phase::Established && u64::from(ahead) < self.stack.receive_window {
+            let ack = self.receiver.acknowledge(now);
+            self.acknowledge(now, &ack);
         }
     }
 
@@ -612,6 +629,11 @@ impl Connection {
         (!blocks.is_empty()).then_some(TcpOption::Sack(blocks))
     }
 
+    /// The number of the next byte that is to arrive.
+    fn next_expected(&self) -> u32 {
+        self.peer.isn.wrapping_add(1).wrapping_add(self.incoming.start(self.receiver.delivered()) as u32)
+    }
+
     fn timestamp(&mut self, now: Time) -> u32 {
         let start = *self.first_timestamp.1.get_or_insert(now);
         self.first_timestamp.0.wrapping_add(((now - start).0 / TIMESTAMP_TICK.0) as u32)
@@ -625,8 +647,7 @@ impl Connection {
             options.push(TcpOption::Timestamp { value, echo });
         }
         options.sort_by_key(rank);
-        let expected = self.incoming.start(self.receiver.delivered()) as u32;
-        let ack = flags.ack.then(|| self.peer.isn.wrapping_add(1 + expected));
+        let ack = flags.ack.then(|| self.next_expected());
         self.last_ack_sent = ack.unwrap_or(self.last_ack_sent);
         let seq = self.isn.wrapping_add(offset as u32);
         let segment = Segment { flags, seq, length, ack, window: None, options: Some(options), ecn: None };

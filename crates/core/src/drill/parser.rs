@@ -124,9 +124,11 @@ impl Parser {
                     Some(Kind::Decimal(text) | Kind::Word(text) | Kind::Text(text)) => text,
                     _ => return self.wanted("the option's value"),
                 };
-                // An IPv6 address or a definition: skips further tokens of the same line, because they are not used.
+                // An IPv6 address: skips further tokens of the same line, because they are not used.
                 while self.tokens.get(self.position).is_some_and(|token| {
-                    token.line == line && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
+                    name.ends_with("_ip")
+                        && token.line == line
+                        && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
                 }) {
                     self.position += 1;
                 }
@@ -545,6 +547,8 @@ mod tests {
         let script = script.unwrap();
         assert_eq!((script.settings[1].name.as_str(), script.settings[1].value.as_str()), ("f_rto", "true"));
         assert_eq!(script.options[0].value, "10000");
+        let beside = parse("--local_ip=fd3d:0a0b::1\n--mtu=1500 0 close(3) = 0").unwrap();
+        assert_eq!((beside.options.len(), beside.events.len()), (2, 1));
         assert_eq!(script.events.iter().map(|event| event.line).collect::<Vec<_>>(), [5, 6]);
     }
 
