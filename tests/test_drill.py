@@ -63,6 +63,15 @@ def test_relative_times_count_from_when_a_segment_was_sent_not_from_when_it_was_
     assert [row.sent_s for row in outcome.rows[1:]] == [0.1, 1.1, 1.2]
 
 
+def test_segments_that_are_expected_as_one_come_when_the_last_of_them_does(tmp_path: Path) -> None:
+    """As packetdrill's `aggregate_packets`. The short second segment waits 100 ms for the ACK of the first (Nagle)."""
+    begin = BEGIN.replace("write(4, ..., 2000) = 2000", "write(4, ..., 300) = 300\n   +0 write(4, ..., 300) = 300")
+    path = tmp_path / "joined.pkt"
+    path.write_text(begin + "  +.1 < . 1:1(0) ack 301 win 20000\n   +0 > P. 1:601(600) ack 1\n")
+    outcome = drill.run(path, "rfc")
+    assert (outcome.verdict, outcome.rows[-1].sent_s) == ("passed", 0.2), outcome.text
+
+
 def test_what_nothing_asked_for_is_listed_too(tmp_path: Path) -> None:
     outcome = drill.run(script(tmp_path, "   +0 > . 1:1001(1000) ack 2\n"))
     assert outcome.verdict == "failed"

@@ -210,7 +210,7 @@ impl<'a> Runner<'a> {
                 Some(sent) => {
                     joined = Some(match joined {
                         None => sent,
-                        Some((first, together)) => (first, join(together, &sent.1)),
+                        Some((_, together)) => (sent.0, join(&together, sent.1)),
                     });
                 }
             }
