@@ -306,10 +306,16 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
+    /// Puts a number into a wide instruction. Others are missing, also one that sets the frame pointer: it could loop without end.
     fn set_wide(&mut self, at: usize, value: u64) {
-        let destination = self.raw[at].destination;
-        let wide = Instruction { code: Code::LoadWide, destination, source: ZERO, offset: 0, immediate: value };
-        self.patched.insert(at, wide);
+        match self.raw[at].decode(at) {
+            Some(wide) if wide.code == Code::LoadWide => {
+                self.patched.insert(at, Instruction { immediate: value, ..wide });
+            }
+            _ => {
+                self.lacks.insert(at, "a register for the address that it loads".into());
+            }
+        }
     }
 
     fn relocate_symbols(&mut self) -> Result<(), Error> {
