@@ -50,6 +50,28 @@ def test_a_failure_shows_file_line_both_segments_and_the_difference_in_time(
     assert [(row[1], row[-1]) for row in marked] == [("11", "-0.100000")]
 
 
+def test_relative_times_count_from_when_a_segment_was_sent_not_from_when_it_was_due(tmp_path: Path) -> None:
+    """As packetdrill's `adjust_relative_event_times`. The timeout of 1 s is 50 ms later than the script says, within its tolerance."""
+    lines = """   +0 > P. 1:2001(2000) ack 1
+ +.95 > . 1:1001(1000) ack 1
+  +.1 < . 1:1(0) ack 2001 win 20000
+   +0 write(4, ..., 1000) = 1000
+   +0 > P. 2001:3001(1000) ack 1
+"""
+    outcome = drill.run(script(tmp_path, lines), "rfc")
+    assert outcome.verdict == "passed"
+    assert [row.sent_s for row in outcome.rows[1:]] == [0.1, 1.1, 1.2]
+
+
+def test_segments_that_are_expected_as_one_come_when_the_last_of_them_does(tmp_path: Path) -> None:
+    """As packetdrill's `aggregate_packets`. The short second segment waits 100 ms for the ACK of the first (Nagle)."""
+    begin = BEGIN.replace("write(4, ..., 2000) = 2000", "write(4, ..., 300) = 300\n   +0 write(4, ..., 300) = 300")
+    path = tmp_path / "joined.pkt"
+    path.write_text(begin + "  +.1 < . 1:1(0) ack 301 win 20000\n   +0 > P. 1:601(600) ack 1\n")
+    outcome = drill.run(path, "rfc")
+    assert (outcome.verdict, outcome.rows[-1].sent_s) == ("passed", 0.2), outcome.text
+
+
 def test_what_nothing_asked_for_is_listed_too(tmp_path: Path) -> None:
     outcome = drill.run(script(tmp_path, "   +0 > . 1:1001(1000) ack 2\n"))
     assert outcome.verdict == "failed"
@@ -67,6 +89,54 @@ def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
     assert lines[0] == f"{refused}:10: refused, not modelled: the socket option SO_ZEROCOPY"
     assert lines[1].startswith(f"{invalid}:10: INVALID: 1:1001(999): the end is not the start and the length together")
     assert lines[2] == "1 refused, 1 invalid"
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict", "text"),
+    [
+        ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = 9", "failed", "write() returned -1 EPIPE, not 9"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL", "refused", "the error EINVAL of setsockopt()"),
+        ("+0 close(7) = 0", "invalid", "close(7): open descriptors are: 3, 4"),
+        ("+0 close(4) = 0\n +0 read(4, ..., 9) = 0", "invalid", "read(4): open descriptors are: 3"),
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [ECONNRESET], [4]) = 0", "failed", "there is no error: SO_ERROR is 0"),
+        (
+            "+0 < R. 1:1(0) ack 1 win 9\n +0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0",
+            "refused",
+            "SO_ERROR of a",
+        ),
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0", "passed", ""),
+    ],
+)
+def test_a_call_has_the_result_that_it_would_have(tmp_path: Path, line: str, verdict: str, text: str) -> None:
+    outcome = drill.run(script(tmp_path, f" +0 > P. 1:2001(2000) ack 1\n {line}\n"))
+    assert (outcome.verdict, text in outcome.text) == (verdict, True), outcome.text
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("+0 write(4, ..., 2147483647) = 2147483647", "100000 segments that no line expects"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_MAXSEG, [87], 4) = 0", "TCP_MAXSEG needs a size from 88 to 32767"),
+    ],
+)
+def test_what_would_take_too_much_memory_is_refused(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "flood.pkt"
+    begin = BEGIN.replace("mss 1000,sackOK", "mss 1,sackOK,wscale 14").replace("win 20000", "win 65535")
+    path.write_text(f"// anabranch: initial_window=1000000\n{begin}   {line}\n")
+    outcome = drill.run(path)
+    assert outcome.verdict in ("refused", "invalid")
+    assert problem in outcome.text
+
+
+def test_segments_have_at_least_the_48_bytes_that_linux_sends(tmp_path: Path) -> None:
+    """Whatever the peer announces (`tcp_min_snd_mss`)."""
+    path = tmp_path / "short.pkt"
+    path.write_text(
+        BEGIN.replace("mss 1000", "mss 1") + "   +0 > . 1:481(480) ack 1\n   +0 %{ assert tcpi_snd_mss == 48 }%\n"
+    )
+    assert drill.run(path).verdict == "passed"
+    path.write_text("--mss=47\n" + BEGIN)
+    assert "--mss=47: must be a whole number from 48 to 65495" in drill.run(path).text
 
 
 def test_a_file_that_is_not_there_and_a_stack_that_there_is_not(

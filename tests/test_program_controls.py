@@ -11,6 +11,7 @@ import pytest
 
 from anabranch import _core, programs
 from anabranch.compile import compile_run
+from anabranch.programs import needs
 from anabranch.runs import RunError
 from anabranch.scenario import Scenario, ScenarioError
 
@@ -117,6 +118,47 @@ SEC("struct_ops/reduced") u32 BPF_PROG(reduced, struct sock *sk) { return echoes
 
 
 @needs_clang
+@pytest.mark.parametrize("receive_window", ["40 kB", "3 MiB"])
+def test_reno_by_the_functions_of_linux_gives_the_results_of_the_native_control(
+    tmp_path: Path, receive_window: str
+) -> None:
+    """`tcp_reno_cong_avoid` does not grow a window that the receiver's keeps from being used."""
+    functions = """
+SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
+SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
+"""
+    members = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path).document
+    document["stacks"]["theirs"] = {"preset": "linux-reno", "receive_window": receive_window}
+    document["stacks"]["mine"]["receive_window"] = receive_window
+    document["traffic"][0]["stack"] = ["mine", "theirs"]
+    flows = Scenario(document, directory=tmp_path).run().flows
+    mine, native = (
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "theirs")
+    )
+    assert mine["retransmits"].sum() > 5
+    assert mine.equals(native)
+
+
+@needs_clang
+def test_tcp_slow_start_ends_at_the_threshold_also_from_above_it(tmp_path: Path) -> None:
+    """Linux: `cwnd = min(snd_cwnd + acked, snd_ssthresh); acked -= cwnd - snd_cwnd`. So 20 falls to 10, and 2 + 10 remain."""
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    tp->snd_cwnd = 20;
+    tp->snd_ssthresh = 10;
+    u32 left = tcp_slow_start(tp, 2);
+    tp->snd_cwnd = 2 * left + tp->snd_cwnd;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct rate_sample *rs) { }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    flows = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).run().flows
+    assert flows["cwnd_segments"].to_list() == [2 * 12 + 10] * 3
+
+
+@needs_clang
 @pytest.mark.parametrize(
     ("operation", "problem"),
     [
@@ -182,6 +224,34 @@ SEC("struct_ops/least") u32 BPF_PROG(least, struct sock *sk) {{ return {least}; 
     together = 3 * max(10, least)
     assert isinstance(longest, float)
     assert 0.7 * together <= longest / 12e-6 <= together
+
+
+@needs_clang
+def test_variables_in_any_section_of_data_are_named_as_shared_by_connections(tmp_path: Path) -> None:
+    functions = """
+u32 first; u32 second SEC(".data.mine"); const volatile u32 constant = 3;
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { first += constant; second++; }"""
+    file = tmp_path / compiled(tmp_path, functions, ".cong_avoid = (void *)avoid")
+    assert sorted(needs.describe(file)["controls"][0]["shared"]) == ["first", "second"]
+
+
+@needs_clang
+def test_storage_of_no_socket_is_none(tmp_path: Path) -> None:
+    """As Linux's `bpf_sk_storage_get` and `bpf_sk_storage_delete`; an unknown flag gives none either."""
+    functions = """
+struct { __uint(type, BPF_MAP_TYPE_SK_STORAGE); __uint(map_flags, BPF_F_NO_PREALLOC); __type(key, int); __type(value, u32); } kept SEC(".maps");
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    int right = !bpf_sk_storage_get(&kept, (void *)0, 0, 1);
+    right += bpf_sk_storage_delete(&kept, (void *)0) == -22;
+    right += !bpf_sk_storage_get(&kept, sk, 0, 3);
+    right += bpf_sk_storage_get(&kept, sk, 0, 1) != 0;
+    right += bpf_sk_storage_delete(&kept, sk) == 0;
+    tcp_sk(sk)->snd_cwnd = right;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct rate_sample *rs) { }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    flows = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).run().flows
+    assert flows["cwnd_segments"].to_list() == [5] * 3
 
 
 @needs_clang

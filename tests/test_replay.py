@@ -62,6 +62,11 @@ def test_a_byte_that_linux_would_have_left_otherwise_is_found(
         ({"layout_sha256": "0"}, "was recorded with another layout"),
         ({"control": "cubic"}, "has anabranch_reno, but the trace is of cubic"),
         ({"functions": ["release"]}, "of a function that the program lacks"),
+        ({"functions": [1]}, "its first line has no valid functions"),
+        *(
+            ({key: None}, f"its first line has no valid {key}")
+            for key in ("control", "hz", "layout_sha256", "functions", "record")
+        ),
     ],
 )
 def test_a_trace_of_something_else_is_refused(
@@ -72,6 +77,14 @@ def test_a_trace_of_something_else_is_refused(
     trace = write(tmp_path / "trace.gz", read_header(source) | header, records)
     assert status(["congestion-control", "replay", str(program("reno")), str(trace)]) == 1
     assert problem in capsys.readouterr().err
+
+
+def test_a_file_without_a_first_line_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.gz"
+    for content in (b"[1]\n", b"\0" * 5_000_000):
+        trace.write_bytes(gzip.compress(content))
+        assert status(["congestion-control", "replay", str(program("reno")), str(trace)]) == 1
+        assert "is not what congestion-control trace writes" in capsys.readouterr().err
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

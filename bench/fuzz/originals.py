@@ -9,6 +9,7 @@ from anabranch.topologies.export import to_graphml, to_json
 from anabranch.topologies.generate import line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCRIPTS = Path(__file__).parents[2] / "tests" / "drill"
 EVERYTHING = '''\
 title = "Every section"
 
@@ -251,5 +252,9 @@ def originals() -> tuple[Original, ...]:
             (*robust, "--hose", "{}"),
         ),
         Original("paths.json", json.dumps(paths), (*hose, "--paths", "{}")),
+        *(
+            Original("script.pkt", (SCRIPTS / f"{name}.pkt").read_text(encoding="utf-8"), ("drill", "{}"), weight=3)
+            for name in ("closing", "ecn", "nagle", "sack_recovery")
+        ),
         Original("groups.json", '{"duct 7": [["n1", "n2"], ["n2", "n3"]]}', (*hose, "--fail", "{}")),
     )

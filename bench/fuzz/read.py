@@ -5,7 +5,7 @@ import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from anabranch.cli import DONE, FAILED, status
+from anabranch.cli import DONE, FAILED, USAGE, status
 from bench.fuzz.broken import broken
 
 LONGEST_LINE = 1000
@@ -15,6 +15,7 @@ OF_THE_WHOLE = (
     "the traffic model has no traffic",
     "no demand is left",
     "more than 2^32; shorten the run",
+    "bit/s: must be at least 1 kbit/s",  # of a link, by its name
     '= "n1": no such node',
     '= "n3": no such node',
 )
@@ -37,9 +38,10 @@ def problems(number: int) -> list[str]:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return [f"{original.name}: {type(error).__name__}: {str(error)[:200]}"]
-    said = message.getvalue()
+    is_script = original.command[0] == "drill"  # whose output names what is refused
+    said = message.getvalue() + (output.getvalue() if is_script else "")
     found = []
-    if ended not in (DONE, FAILED):
+    if ended not in (DONE, FAILED) and not (is_script and ended == USAGE):
         found.append(f"{original.name}: exit status {ended}: {said[:200]}")
     if ended == FAILED and original.name not in said and not any(reason in said for reason in OF_THE_WHOLE):
         found.append(f"{original.name}: the message does not name the file: {said[:200]}")

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::btf::{Btf, Kind};
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, checked};
 use crate::relocations::{CoreRelocation, core_relocations};
 use crate::struct_ops::{Instance, instances};
 use object::read::elf::ElfFile64;
@@ -82,7 +82,8 @@ impl Object {
                 _ => 0,
             };
             let is_loaded = flags & u64::from(object::elf::SHF_ALLOC) != 0;
-            let name = section.name().map_err(|_| Error::new("has a section without a name"))?.to_string();
+            let name =
+                section.name().map_err(|_| Error::new("has a section without a name")).and_then(checked)?.to_string();
             loaded = loaded.saturating_add(if is_loaded { section.size() } else { 0 });
             total = total.saturating_add(section.size());
             if loaded > LARGEST || total > LARGEST_OF_ALL {
@@ -114,7 +115,8 @@ impl Object {
         }
         let mut symbols = vec![Symbol { name: String::new(), section: None, value: 0, is_weak: false }];
         for symbol in file.symbols() {
-            let name = symbol.name().map_err(|_| Error::new("has a symbol without a name"))?.to_string();
+            let name =
+                symbol.name().map_err(|_| Error::new("has a symbol without a name")).and_then(checked)?.to_string();
             let section = symbol.section_index().and_then(|index| places.iter().position(|place| *place == index));
             symbols.resize(symbol.index().0, symbols[0].clone());
             symbols.push(Symbol { name, section, value: symbol.address(), is_weak: symbol.is_weak() });

@@ -306,10 +306,16 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
+    /// Puts a number into a wide instruction. Others are missing, also one that sets the frame pointer: it could loop without end.
     fn set_wide(&mut self, at: usize, value: u64) {
-        let destination = self.raw[at].destination;
-        let wide = Instruction { code: Code::LoadWide, destination, source: ZERO, offset: 0, immediate: value };
-        self.patched.insert(at, wide);
+        match self.raw[at].decode(at) {
+            Some(wide) if wide.code == Code::LoadWide => {
+                self.patched.insert(at, Instruction { immediate: value, ..wide });
+            }
+            _ => {
+                self.lacks.insert(at, "a register for the address that it loads".into());
+            }
+        }
     }
 
     fn relocate_symbols(&mut self) -> Result<(), Error> {
@@ -449,8 +455,10 @@ impl<'a> Linker<'a> {
         sections.sort_unstable();
         let variables = self.object.symbols.iter().filter(|symbol| {
             let section = symbol.section.map(|section| &self.object.sections[section]);
-            let is_data = section.is_some_and(|one| one.is_writable && (one.name == ".data" || one.name == ".bss"));
-            is_data && !symbol.name.is_empty()
+            let is_data = |name: &str| {
+                [".data", ".bss"].contains(&name) || name.starts_with(".data.") || name.starts_with(".bss.")
+            };
+            section.is_some_and(|one| one.is_writable && is_data(&one.name)) && !symbol.name.is_empty()
         });
         let variables = variables.map(|symbol| symbol.name.clone()).collect();
         Ok(Program {

@@ -5,8 +5,11 @@ use crate::helpers::{Helper, helper, name};
 use crate::link::{FUNCTIONS, MAPS, Program};
 use crate::memory::Memory;
 
-/// Jumps and calls that one call may take; Linux's verifier accepts programs of at most a million instructions.
+/// Jumps and calls that one call may take, of a long program fewer: at most a whole pass over it lies between two jumps. Linux's verifier
+/// follows a million instructions.
 const MOST_JUMPS: u32 = 1_000_000;
+/// Instructions that one call may take, or a few more.
+const MOST_INSTRUCTIONS: usize = 1 << 31;
 
 /// Bytes of a frame, and how many frames there are at most (Linux: 512 bytes in all, eight calls).
 pub const FRAME: u64 = 512;
@@ -61,7 +64,7 @@ type Registers = [u64; 16];
 impl<'a> Machine<'a> {
     /// A machine for one call.
     pub fn new(program: &'a Program, memory: &'a mut Memory, kernel: &'a mut dyn Kernel) -> Machine<'a> {
-        Machine { program, memory, kernel, jumps_left: MOST_JUMPS }
+        Machine { program, memory, kernel, jumps_left: most_jumps(program) }
     }
 
     /// Runs the function at `entry` with these arguments, on the frame that ends at `frame`.
@@ -96,7 +99,7 @@ impl<'a> Machine<'a> {
                 () => {{
                     jumps_left -= 1;
                     if jumps_left == 0 {
-                        return Err(endless());
+                        return Err(self.endless());
                     }
                     at = offset as usize;
                 }};
@@ -285,7 +288,10 @@ impl<'a> Machine<'a> {
             }
             Some(Helper::MapUpdate) => errno(map(first)?.update(self.memory, second, third, fourth)),
             Some(Helper::MapDelete) => errno(map(first)?.delete(self.memory, second)),
-            Some(Helper::StorageGet) => map(first)?.storage(self.memory, third, fourth & 1 == 1).ok_or_else(outside),
+            // Linux: NULL without a socket or for an unknown flag, and EINVAL without a socket.
+            Some(Helper::StorageGet) if second == 0 || fourth > 1 => Ok(0),
+            Some(Helper::StorageGet) => map(first)?.storage(self.memory, third, fourth == 1).ok_or_else(outside),
+            Some(Helper::StorageDelete) if second == 0 => Ok(-22i64 as u64),
             Some(Helper::StorageDelete) => Ok(map(first)?.forget(self.memory) as u64),
             Some(Helper::Time) => Ok(self.kernel.time_ns()),
             Some(Helper::Jiffies) => Ok(self.kernel.jiffies()),
@@ -311,10 +317,15 @@ impl<'a> Machine<'a> {
         }
     }
 
+    #[cold]
+    fn endless(&self) -> Fault {
+        Fault(format!("takes {} jumps in one call: an endless loop", most_jumps(self.program)))
+    }
+
     /// Counts work of a helper function as jumps, so that a loop of calls ends in time.
     fn spend(&mut self, jumps: usize) -> Result<(), Fault> {
         let left = u32::try_from(jumps).ok().and_then(|jumps| self.jumps_left.checked_sub(jumps));
-        self.jumps_left = left.filter(|left| *left > 0).ok_or_else(endless)?;
+        self.jumps_left = left.filter(|left| *left > 0).ok_or_else(|| self.endless())?;
         Ok(())
     }
 
@@ -331,7 +342,7 @@ impl<'a> Machine<'a> {
         for index in 0..count {
             self.jumps_left -= 1;
             if self.jumps_left == 0 {
-                return Err(endless());
+                return Err(self.endless());
             }
             if self.run(entry, [index.into(), context, 0, 0, 0], frame + FRAME)? != 0 {
                 return Ok(u64::from(index) + 1);
@@ -341,9 +352,10 @@ impl<'a> Machine<'a> {
     }
 }
 
-#[cold]
-fn endless() -> Fault {
-    Fault(format!("takes {MOST_JUMPS} jumps in one call: an endless loop"))
+/// Jumps that a call of a program may take.
+pub fn most_jumps(program: &Program) -> u32 {
+    let passes = MOST_INSTRUCTIONS / program.code.len().max(1);
+    u32::try_from(passes).unwrap_or(MOST_JUMPS).min(MOST_JUMPS)
 }
 
 fn sign_extended(value: u64, bits: i32) -> u64 {

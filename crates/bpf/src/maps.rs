@@ -162,10 +162,10 @@ impl Map {
         let found = self.find(memory, &key);
         let index = match (found, flags) {
             (_, 3..) => return Some(INVALID),
+            (None, _) if self.kind == MapKind::Array => return Some(TOO_BIG),
             (Some(_), ONLY_NEW) => return Some(EXISTS),
             (None, ONLY_OLD) => return Some(NOT_FOUND),
             (Some(index), _) => index,
-            (None, _) if self.kind == MapKind::Array => return Some(TOO_BIG),
             (None, _) => {
                 let slots = self.slots(memory);
                 match (0..slots).find(|index| !self.is_used(memory, *index)) {
@@ -226,5 +226,31 @@ impl Map {
     pub fn writable(&self) -> Vec<std::ops::Range<usize>> {
         let start = |index| (self.value_of(index) - self.address) as usize;
         (0..self.entries).map(|index| start(index)..start(index) + self.value_size).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux's `array_map_update_elem` and `htab_map_update_elem`.
+    #[test]
+    fn an_update_returns_the_error_of_linux() {
+        for (kind, errors) in [
+            (MapKind::Array, [TOO_BIG, TOO_BIG, INVALID, EXISTS, 0]),
+            (MapKind::Hash, [NOT_FOUND, 0, INVALID, EXISTS, 0]),
+        ] {
+            let (name, evicts) = ("map".to_string(), false);
+            let mut map = Map { name, kind, key_size: 4, value_size: 4, entries: 2, evicts, address: 0 };
+            let mut memory = Memory::default();
+            map.address = memory.add(&vec![0; map.size().unwrap()], map.writable());
+            let key = memory.add(&7u32.to_le_bytes(), None);
+            let mut update = |flags| map.update(&mut memory, key, key, flags).unwrap();
+            assert_eq!([update(ONLY_OLD), update(ONLY_NEW), update(3)], errors[..3], "{kind:?}");
+            let first = memory.add(&0u32.to_le_bytes(), None);
+            map.update(&mut memory, first, key, 0);
+            let mut update = |flags| map.update(&mut memory, first, key, flags).unwrap();
+            assert_eq!([update(ONLY_NEW), update(ONLY_OLD)], errors[3..], "{kind:?}");
+        }
     }
 }

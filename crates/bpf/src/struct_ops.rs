@@ -4,6 +4,11 @@ use crate::Error;
 use crate::btf::{Btf, Kind};
 use crate::elf::{Section, Symbol};
 
+/// Most operations and members of an object. Linux's `sched_ext_ops` has some forty; those of a broken file may overlap.
+const MOST_MEMBERS: usize = 1024;
+/// Most characters of a member's text. The names of operations have at most 128 (`SCX_OPS_NAME_LEN`).
+const LONGEST_TEXT: usize = 128;
+
 /// The value that a member has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -59,7 +64,7 @@ impl Instance {
 
 /// All instances of an object.
 pub fn instances(btf: &Btf, sections: &[Section], symbols: &[Symbol]) -> Result<Vec<Instance>, Error> {
-    let mut found = Vec::new();
+    let (mut found, mut count) = (Vec::new(), 0);
     for (index, section) in sections.iter().enumerate().filter(|(_, section)| section.is_struct_ops()) {
         let variables = btf.iter().find_map(|(_, one)| match &one.kind {
             Kind::Section(variables) if one.name == section.name => Some(variables),
@@ -73,6 +78,10 @@ pub fn instances(btf: &Btf, sections: &[Section], symbols: &[Symbol]) -> Result<
             let start = symbol.map_or(u64::from(*offset), |symbol| symbol.value);
             let structure = btf.get(btf.resolve(of)).name.clone();
             let mut members = Vec::new();
+            count += 1 + btf.members(of).len();
+            if count > MOST_MEMBERS {
+                return Err(Error::new(format!("defines more than {MOST_MEMBERS} operations and their members")));
+            }
             for member in btf.members(of) {
                 let at = start.saturating_add(u64::from(member.bit_offset / 8));
                 if let Some(value) = value(btf, section, symbols, member.of, at)? {
@@ -106,7 +115,7 @@ fn value(btf: &Btf, section: &Section, symbols: &[Symbol], of: usize, at: u64) -
             let addend = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
             Some(Value::Program { section: code, offset: symbol.value.wrapping_add(addend), parameters })
         }
-        Kind::Array { .. } if bytes.iter().any(|byte| *byte != 0) => {
+        Kind::Array { .. } if size <= LONGEST_TEXT && bytes.iter().any(|byte| *byte != 0) => {
             let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(size);
             Some(Value::Text(String::from_utf8_lossy(&bytes[..length]).into_owned()))
         }
@@ -115,4 +124,42 @@ fn value(btf: &Btf, section: &Section, symbols: &[Symbol], of: usize, at: u64) -
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BTF of a variable `v` in a section, whose structure has `members` members that are the same array of `length` characters.
+    fn btf(members: u32, length: u32) -> Vec<u8> {
+        const NAMES: &str = "\0char\0ops\0v\0.struct_ops\0";
+        let at = |name: &str| NAMES.find(&format!("\0{name}\0")).unwrap() as u32 + 1;
+        let of_kind = |kind: u32, count: u32| kind << 24 | count;
+        let mut words = vec![at("char"), of_kind(1, 0), 1, 8];
+        words.extend([0, of_kind(3, 0), 0, 1, 1, length]);
+        words.extend([at("ops"), of_kind(4, members), length]);
+        words.extend((0..members).flat_map(|_| [at("v"), 2, 0]));
+        words.extend([at("v"), of_kind(14, 0), 3, 1]);
+        words.extend([at(".struct_ops"), of_kind(15, 1), length, 4, 0, length]);
+        let bytes = 4 * words.len() as u32;
+        let header = [0x1_eb9f, 24, 0, bytes, bytes, NAMES.len() as u32];
+        header.into_iter().chain(words).flat_map(u32::to_le_bytes).chain(NAMES.bytes()).collect()
+    }
+
+    fn found(members: u32, length: u32) -> Result<Vec<Instance>, Error> {
+        let data = vec![b'x'; length as usize];
+        let name = ".struct_ops".to_string();
+        let section =
+            Section { name, data, is_code: false, is_writable: true, is_loaded: true, relocations: Vec::new() };
+        instances(&Btf::parse(&btf(members, length)).unwrap().0, &[section], &[])
+    }
+
+    #[test]
+    fn overlapping_members_of_a_broken_object_take_little_memory() {
+        let operations = found(2, 128).unwrap();
+        assert_eq!(operations[0].members[1].value, Value::Text("x".repeat(128)));
+        assert_eq!(found(2, 129).unwrap()[0].members, []);
+        assert!(found(1023, 1).is_ok());
+        assert!(found(1024, 1).unwrap_err().to_string().contains("more than 1024 operations and their members"));
+    }
 }

@@ -37,7 +37,7 @@ def replay(program: Path, trace: Path) -> Comparison:
             [name, kind, *map(tuple, length)] for name, kind, *length in header["record"]
         ]:
             raise input_files.InputError(trace, "has another format than this version of Anabranch; record it again")
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         if isinstance(error, input_files.InputError):
             raise
         raise input_files.InputError(trace, f"is not what congestion-control trace writes ({error})") from None

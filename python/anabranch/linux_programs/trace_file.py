@@ -50,13 +50,29 @@ CONTENT: list[tuple[str, str] | tuple[str, str, tuple[int]]] = [
 """Fields that a record has from ``struct call`` of bpf/trace.bpf.h."""
 RECORD = [("function", "<u4"), ("flow", "<u4"), *CONTENT]
 
+HEADER = {"control": str, "hz": int, "layout_sha256": str, "functions": list, "record": list}
+"""The keys that a replay needs, and the types of their values."""
+LONGEST_HEADER = 1 << 20
+"""Most bytes of a first line: a damaged file may have none."""
+
 Records = npt.NDArray[np.void]
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """The first line of a file."""
+    """The first line of a file.
+
+    Raises :class:`ValueError` if it has another format, or is none.
+    """
     with gzip.open(path) as file:
-        header: dict[str, Any] = json.loads(file.readline())
+        header = json.loads(file.readline(LONGEST_HEADER))
+    if not isinstance(header, dict):
+        raise ValueError("its first line is no JSON object")
+    if header.get("format") == FORMAT:
+        wrong = [key for key, kind in HEADER.items() if type(header.get(key)) is not kind]
+        if not wrong and not all(isinstance(name, str) for name in header["functions"]):
+            wrong = ["functions"]
+        if wrong:
+            raise ValueError(f"its first line has no valid {', '.join(wrong)}")
     return header
 
 

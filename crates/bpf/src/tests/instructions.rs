@@ -198,3 +198,12 @@ fn what_linux_would_not_let_run_ends_with_its_reason() {
     );
     assert!(fault(&[raw(0x85, 0, 0, 0, 9999), EXIT]).contains("needs helper function 9999"));
 }
+
+/// A jump back may pass over the whole program: a call takes some 2^31 instructions at most, however long the program is.
+#[test]
+fn a_long_program_may_jump_less_often() {
+    for (length, jumps) in [(2, 1_000_000), (1 << 11, 1_000_000), (1 << 12, 1 << 19), (1 << 17, 1 << 14)] {
+        let (program, ..) = Program::assembled(&vec![raw(0xbf, 1, 1, 0, 0); length], 0);
+        assert_eq!(crate::machine::most_jumps(&program), jumps, "{length} instructions");
+    }
+}

@@ -77,3 +77,21 @@ fn what_is_no_object_is_refused() {
     assert!(problem(&std::fs::read(std::env::current_exe().unwrap()).unwrap()).contains("is no object for BPF"));
     assert!(!problem(&RENO[..RENO.len() / 2]).is_empty());
 }
+
+#[test]
+fn a_relocation_never_sets_the_frame_pointer() {
+    let Some(compiled) = super::compiled::compiled() else { return };
+    let layout = Layout::parse(LAYOUT).unwrap();
+    let options = Options { configuration: &[], provides_field: &every_field, provides_function: &everything };
+    for (register, faults) in [(9, 0), (10, 1), (15, 1)] {
+        let mut object = Object::parse(&compiled).unwrap();
+        let wide = object.sections.iter_mut().filter(|section| section.is_code).find_map(|section| {
+            let mut offsets = section.relocations.iter().map(|one| one.offset as usize);
+            offsets.find(|at| section.data[*at] == 0x18).map(|at| &mut section.data[at + 1])
+        });
+        *wide.expect("it has maps") = register;
+        let program = Program::link(&object, 0, &layout, &options).unwrap();
+        let refused = program.faults.iter().filter(|fault| fault.contains("needs a register for the address")).count();
+        assert_eq!(refused, faults, "register {register}");
+    }
+}

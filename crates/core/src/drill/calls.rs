@@ -33,6 +33,8 @@ pub enum Action {
     Cork(bool),
     /// `fcntl(..., F_SETFL, ...)`: whether calls return at once.
     NonBlocking(i64, bool),
+    /// `getsockopt` of `SO_ERROR`: whether the script expects no error, unless it leaves that open.
+    SocketError(Option<bool>),
 }
 
 /// Options of sockets that cannot matter to one connection in a simulator.
@@ -48,6 +50,9 @@ const WITHOUT_EFFECT: [&str; 10] = [
     "IP_FREEBIND",
     "SO_PRIORITY",
 ];
+
+/// What Linux takes as `TCP_MAXSEG` (`TCP_MIN_MSS` to `MAX_TCP_WINDOW`).
+const MAXSEG: std::ops::RangeInclusive<u32> = 88..=32_767;
 
 fn number(call: &Call, position: usize) -> Option<i64> {
     match call.arguments.get(position)? {
@@ -72,6 +77,15 @@ fn names(call: &Call, position: usize) -> Vec<&str> {
 /// # Errors
 /// Names a feature that the simulator does not have.
 pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
+    let action = action_of(call, line)?;
+    match (&action, &call.error) {
+        // The results of these are simulated.
+        (Action::Connect | Action::Accept | Action::Write(..) | Action::Read(..), _) | (_, None) => Ok(action),
+        (_, Some(error)) => Err(Problem::refused(line, format!("the error {error} of {}()", call.name))),
+    }
+}
+
+fn action_of(call: &Call, line: u32) -> Result<Action, Problem> {
     let refused = |what: String| Problem::refused(line, what);
     let needs = |position: usize, what: &str| {
         number(call, position).ok_or_else(|| Problem::syntax(line, format!("{}() needs {what}", call.name)))
@@ -120,7 +134,10 @@ pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
             _ => Action::Nothing,
         }),
         "getsockopt" => match names(call, 2).first() {
-            Some(&"SO_ERROR") => Ok(Action::Nothing),
+            Some(&"SO_ERROR") => Ok(Action::SocketError(match call.arguments.get(3) {
+                Some(Argument::List(values)) => values.first().map(|value| *value == Argument::Number(0)),
+                _ => None,
+            })),
             other => Err(refused(format!("getsockopt() of {}", other.unwrap_or(&"a number")))),
         },
         "setsockopt" => set_option(call, line),
@@ -139,10 +156,11 @@ fn set_option(call: &Call, line: u32) -> Result<Action, Problem> {
         "TCP_NODELAY" => Ok(Action::Nagle(!is_on()?)),
         "TCP_MAXSEG" => number(call, 3)
             .and_then(|size| u32::try_from(size).ok())
-            .filter(|size| (1..=65_495).contains(size))
+            .filter(|size| MAXSEG.contains(size))
             .map(Action::SegmentSize)
             .ok_or_else(|| {
-                Problem::syntax(line, "TCP_MAXSEG needs a size from 1 to 65495, such as [1000]".to_string())
+                let (least, most) = (MAXSEG.start(), MAXSEG.end());
+                Problem::syntax(line, format!("TCP_MAXSEG needs a size from {least} to {most}, such as [1000]"))
             }),
         "TCP_CORK" => Ok(Action::Cork(is_on()?)),
         name if WITHOUT_EFFECT.contains(&name) => Ok(Action::Nothing),

@@ -115,10 +115,11 @@ impl Program {
     /// Names the first construct outside the supported part of Python.
     pub fn parse(text: &str, line: u32) -> Result<Program, Problem> {
         let tokens = lex(text, line)?;
-        let mut parser = Parser { tokens, position: 0, depth: 0 };
+        let mut parser = Parser { tokens, position: 0, depth: 0, operators: 0 };
         let mut statements = Vec::new();
         loop {
             while parser.takes("\n") || parser.takes(";") {}
+            parser.operators = 0;
             if parser.peek().is_none() {
                 return Ok(Program { statements });
             }
@@ -212,8 +213,8 @@ fn binary(left: &Value, operator: &str, right: &Value) -> Result<Value, String> 
             "+" => left.checked_add(*right),
             "-" => left.checked_sub(*right),
             "*" => left.checked_mul(*right),
-            "//" if *right != 0 => Some(left.div_euclid(*right)),
-            "%" if *right != 0 => Some(left.rem_euclid(*right)),
+            "//" => floor_division(*left, *right).map(|(quotient, _)| quotient),
+            "%" => floor_division(*left, *right).map(|(_, remainder)| remainder),
             "&" => Some(left & right),
             "|" => Some(left | right),
             "^" => Some(left ^ right),
@@ -237,6 +238,13 @@ fn binary(left: &Value, operator: &str, right: &Value) -> Result<Value, String> 
         other => return Err(format!("{left} {other} {right}: not for these numbers")),
     };
     Ok(Value::Number(value))
+}
+
+/// Python's quotient, rounded down, and its remainder, which has the divisor's sign. `None` if there is no such whole number.
+fn floor_division(left: i64, right: i64) -> Option<(i64, i64)> {
+    let (quotient, remainder) = (left.checked_div(right)?, left.checked_rem(right)?);
+    let rounds_up = remainder != 0 && (remainder < 0) != (right < 0);
+    Some(if rounds_up { (quotient - 1, remainder + right) } else { (quotient, remainder) })
 }
 
 fn compare(left: &Value, operator: &str, right: &Value) -> Result<bool, String> {
@@ -447,10 +455,14 @@ struct Parser {
     tokens: Vec<Token>,
     position: usize,
     depth: u32,
+    /// Binary operators of the statement so far.
+    operators: u32,
 }
 
 /// Brackets within brackets that a condition may have.
 const MOST_NESTED: u32 = 64;
+/// Binary operators that a statement may have: each nests the value before it once more.
+const MOST_OPERATORS: u32 = 500;
 
 /// Binary operators of Python, the loosest first; comparisons and `not` come between the second and the third.
 const LEVELS: [&[&str]; 7] = [&["or"], &["and"], &["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"]];
@@ -552,11 +564,7 @@ impl Parser {
         let Some(operators) = LEVELS.get(level) else { return self.product() };
         let below =
             |parser: &mut Parser| if level < 2 { parser.level(level + 1) } else { parser.binary_level(level + 1) };
-        let mut left = below(self)?;
-        while let Some(operator) = self.takes_one_of(operators) {
-            left = Expression::Binary(Box::new(left), operator, Box::new(below(self)?));
-        }
-        Ok(left)
+        self.chain(operators, below)
     }
 
     fn comparison(&mut self) -> Result<Expression, Problem> {
@@ -577,9 +585,22 @@ impl Parser {
     }
 
     fn product(&mut self) -> Result<Expression, Problem> {
-        let mut left = self.unary()?;
-        while let Some(operator) = self.takes_one_of(&PRODUCTS) {
-            left = Expression::Binary(Box::new(left), operator, Box::new(self.unary()?));
+        self.chain(&PRODUCTS, Parser::unary)
+    }
+
+    /// Operands joined by operators that bind equally, from the left.
+    fn chain(
+        &mut self,
+        operators: &[&str],
+        operand: impl Fn(&mut Parser) -> Result<Expression, Problem>,
+    ) -> Result<Expression, Problem> {
+        let mut left = operand(self)?;
+        while let Some(operator) = self.takes_one_of(operators) {
+            self.operators += 1;
+            if self.operators > MOST_OPERATORS {
+                return self.refuse("fewer operators in a statement");
+            }
+            left = Expression::Binary(Box::new(left), operator, Box::new(operand(self)?));
         }
         Ok(left)
     }
@@ -650,6 +671,26 @@ mod tests {
         let wanted = [6, 1, 11, 2].map(Value::Integer);
         assert_eq!(values[..4], wanted.iter().collect::<Vec<_>>());
         assert_eq!(values[4], &Value::Number(0.5));
+    }
+
+    /// The values are Python's.
+    #[test]
+    fn divisions_round_down_as_in_python() {
+        let own = run("a = 7 // -2; b = 7 % -2; c = -7 // 2; d = -8 // -2; e = -7 % -2; f = 8 % -2").unwrap();
+        let values = ["a", "b", "c", "d", "e", "f"].map(|name| own[name].clone());
+        assert_eq!(values, [-4, -1, -4, 4, -1, 0].map(Value::Integer));
+        let own = run("least = -9223372036854775807 - 1; a = least // -1; b = least % -1").unwrap();
+        assert_eq!([&own["a"], &own["b"]], [&Value::Number(2f64.powi(63)), &Value::Number(0.0)]);
+    }
+
+    #[test]
+    fn a_sum_of_too_many_terms_is_refused_and_not_the_end_of_the_stack() {
+        let sum = |terms: usize, sign: &str| format!("assert 0 or {}", vec!["1"; terms].join(sign));
+        for sign in ["+", "*", " and ", "|"] {
+            assert_eq!(run(&sum(400, sign)), Ok(BTreeMap::new()));
+            let refused = Program::parse(&sum(300_000, sign), 1).unwrap_err();
+            assert!(refused.text.contains("fewer operators"), "{refused}");
+        }
     }
 
     #[test]

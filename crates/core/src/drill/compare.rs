@@ -1,23 +1,19 @@
 //! Compares the segments that were sent with the segments that a script expects.
 
 use super::info;
-use super::wire::{Ecn, Segment, TcpOption};
+use super::wire::{Ecn, Flags, Segment, TcpOption};
 
 /// Whether the sent segment may be the first part of the expected segment.
 pub fn is_part(sent: &Segment, expected: &Segment) -> bool {
     sent.seq == expected.seq && sent.length > 0 && sent.length < expected.length
 }
 
-/// Two segments in succession as one, as segmentation offload shows them.
-pub fn join(mut first: Segment, next: &Segment) -> Segment {
-    if next.seq == first.end() {
-        first.length += next.length;
-        first.flags.fin |= next.flags.fin;
-    } else {
-        // Not in succession: the comparison says so.
-        first.length = u32::MAX;
-    }
-    first
+/// Two segments in succession as one: the header is that of the last, except the sequence number and CWR (packetdrill,
+/// `aggregate_packets`).
+pub fn join(first: &Segment, next: Segment) -> Segment {
+    // Not in succession: the comparison says so.
+    let length = if next.seq == first.end() { first.length + next.length } else { u32::MAX };
+    Segment { seq: first.seq, length, flags: Flags { cwr: first.flags.cwr, ..next.flags }, ..next }
 }
 
 /// Whether a sent segment is the expected one.

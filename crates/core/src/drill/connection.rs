@@ -3,7 +3,7 @@
 
 use super::info::{Reordering, rank};
 use super::outline::Outline;
-use super::settings::{EcnUse, Settings};
+use super::settings::{EcnUse, LEAST_MSS, Settings};
 use super::streams::{Incoming, Outgoing};
 use super::wire::{Ecn, Flags, Segment, TcpOption};
 use crate::rng::{Purpose, Stream};
@@ -85,6 +85,8 @@ pub struct Connection {
     sent: VecDeque<(Time, Segment)>,
 }
 
+/// Sent segments that may wait for a line that expects them.
+pub const MOST_WAITING: usize = 100_000;
 /// Room that a timestamp takes in every segment (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
 /// The segment size of a peer that announces none (RFC 9293 section 3.7.1).
@@ -187,6 +189,11 @@ impl Connection {
         self.sent.pop_front()
     }
 
+    /// Whether so much was sent that no line expects that no more is.
+    pub fn is_flooded(&self) -> bool {
+        self.sent.len() >= MOST_WAITING
+    }
+
     /// Sends a SYN.
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::SynSent;
@@ -276,7 +283,7 @@ impl Connection {
     /// Processes an arriving segment.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         if segment.flags.rst {
-            self.phase = Phase::Reset;
+            self.take_reset(now, segment);
             return;
         }
         match self.phase {
@@ -306,6 +313,23 @@ impl Connection {
         }
     }
 
+    /// RFC 9293 section 3.10.7: before the connection is established, a RST must acknowledge our SYN if it was sent first. After, it counts at
+    /// the next expected byte, and an ACK challenges it elsewhere in the window (RFC 5961 section 3.2).
+    fn take_reset(&mut self, now: Time, segment: &Segment) {
+        let ahead = segment.seq.wrapping_sub(self.next_expected());
+        let counts = match self.phase {
+            Phase::SynSent => segment.ack == Some(self.isn.wrapping_add(1)),
+            Phase::SynReceived | Phase::Established => ahead == 0,
+            Phase::Listening | Phase::Reset | Phase::Gone => false,
+        };
+        if counts {
+            self.phase = Phase::Reset;
+        } else if self.phase == Phase::Established && u64::from(ahead) < self.stack.receive_window {
+            let ack = self.receiver.acknowledge(now);
+            self.acknowledge(now, &ack);
+        }
+    }
+
     /// RFC 9293 section 3.10.7.1: the RST has the number that the segment acknowledges.
     fn refuse(&mut self, now: Time, segment: &Segment) {
         let flags = Flags { rst: true, ack: segment.ack.is_none(), ..Flags::default() };
@@ -323,7 +347,7 @@ impl Connection {
         let (mut mss, mut sack, mut timestamps) = (DEFAULT_MSS, false, false);
         for option in syn.options.iter().flatten() {
             match option {
-                TcpOption::Mss(announced) => mss = (*announced).max(1),
+                TcpOption::Mss(announced) => mss = *announced,
                 TcpOption::SackPermitted => sack = true,
                 TcpOption::WindowScale(scale) => self.peer.window_scale = Some(*scale.min(&14)),
                 TcpOption::Timestamp { value, .. } => {
@@ -341,8 +365,8 @@ impl Connection {
         self.timestamps &= timestamps;
         self.stack.sack &= sack;
         self.stack.ecn = wants_ecn;
-        self.stack.mss =
-            mss.min(self.settings.mss).saturating_sub(if self.timestamps { TIMESTAMP_BYTES } else { 0 }).max(1);
+        let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        self.stack.mss = mss.min(self.settings.mss).max(LEAST_MSS) - options;
         if self.stack.spurious == SpuriousResponse::Eifel && !self.timestamps {
             self.stack.spurious = SpuriousResponse::Dsack;
         }
@@ -536,7 +560,9 @@ impl Connection {
             }
             self.sender.set_receive_window(self.outgoing.segments_until(una, self.edge));
         }
-        while let Some(transmission) = self.sender.poll_transmit(now) {
+        while !self.is_flooded()
+            && let Some(transmission) = self.sender.poll_transmit(now)
+        {
             match transmission {
                 Transmission::Syn => self.emit_syn(now),
                 Transmission::Data { segment, retransmission, window_reduced, .. } => {
@@ -603,6 +629,11 @@ impl Connection {
         (!blocks.is_empty()).then_some(TcpOption::Sack(blocks))
     }
 
+    /// The number of the next byte that is to arrive.
+    fn next_expected(&self) -> u32 {
+        self.peer.isn.wrapping_add(1).wrapping_add(self.incoming.start(self.receiver.delivered()) as u32)
+    }
+
     fn timestamp(&mut self, now: Time) -> u32 {
         let start = *self.first_timestamp.1.get_or_insert(now);
         self.first_timestamp.0.wrapping_add(((now - start).0 / TIMESTAMP_TICK.0) as u32)
@@ -616,8 +647,7 @@ impl Connection {
             options.push(TcpOption::Timestamp { value, echo });
         }
         options.sort_by_key(rank);
-        let expected = self.incoming.start(self.receiver.delivered()) as u32;
-        let ack = flags.ack.then(|| self.peer.isn.wrapping_add(1 + expected));
+        let ack = flags.ack.then(|| self.next_expected());
         self.last_ack_sent = ack.unwrap_or(self.last_ack_sent);
         let seq = self.isn.wrapping_add(offset as u32);
         let segment = Segment { flags, seq, length, ack, window: None, options: Some(options), ecn: None };

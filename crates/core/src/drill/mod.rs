@@ -39,13 +39,25 @@ pub struct Problem {
 impl Problem {
     /// Not of the language.
     pub fn syntax(line: u32, text: String) -> Problem {
-        Problem { line, text, refused: false }
+        Problem { line, text: shortened(text), refused: false }
     }
 
     /// A problem of a valid script that needs a missing feature.
     pub fn refused(line: u32, text: String) -> Problem {
-        Problem { line, text, refused: true }
+        Problem { line, text: shortened(text), refused: true }
     }
+}
+
+/// Characters of a message: a broken script may have a word of thousands, and what would be right stands behind it.
+const LONGEST_MESSAGE: usize = 600;
+
+/// A message without its middle, if it is too long.
+fn shortened(text: String) -> String {
+    let (half, count) = (LONGEST_MESSAGE / 2, text.chars().count());
+    if count <= LONGEST_MESSAGE {
+        return text;
+    }
+    text.chars().take(half).chain(" ... ".chars()).chain(text.chars().skip(count - half)).collect()
 }
 
 impl fmt::Display for Problem {
@@ -64,4 +76,17 @@ impl std::error::Error for Problem {}
 pub fn run(text: &str, preset: Preset) -> Result<Report, Problem> {
     let script = parser::parse(text)?;
     runner::Runner::new(&script, preset)?.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_keeps_its_begin_and_its_end() {
+        let text = |length: usize| format!("{}: here should be a time", "\u{e9}".repeat(length));
+        assert_eq!(Problem::syntax(1, text(500)).text, text(500));
+        let long = Problem::refused(1, text(5000)).text;
+        assert!(long.chars().count() < 610 && long.starts_with('\u{e9}') && long.ends_with("here should be a time"));
+    }
 }

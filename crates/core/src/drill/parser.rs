@@ -98,13 +98,17 @@ impl Parser {
     }
 
     fn number(&mut self, what: &str) -> Result<u32, Problem> {
+        self.number_to(u32::MAX, what)
+    }
+
+    fn number_to(&mut self, most: u32, what: &str) -> Result<u32, Problem> {
         match self.peek() {
-            Some(Kind::Integer(number)) if u32::try_from(*number).is_ok() => {
+            Some(Kind::Integer(number)) if (0..=i64::from(most)).contains(number) => {
                 let number = *number as u32;
                 self.position += 1;
                 Ok(number)
             }
-            _ => self.wanted(&format!("{what} (0 to 4294967295)")),
+            _ => self.wanted(&format!("{what} (0 to {most})")),
         }
     }
 
@@ -120,9 +124,11 @@ impl Parser {
                     Some(Kind::Decimal(text) | Kind::Word(text) | Kind::Text(text)) => text,
                     _ => return self.wanted("the option's value"),
                 };
-                // An IPv6 address or a definition: skips further tokens of the same line, because they are not used.
+                // An IPv6 address: skips further tokens of the same line, because they are not used.
                 while self.tokens.get(self.position).is_some_and(|token| {
-                    token.line == line && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
+                    name.ends_with("_ip")
+                        && token.line == line
+                        && !matches!(token.kind, Kind::Option(_) | Kind::Command(_))
                 }) {
                     self.position += 1;
                 }
@@ -143,7 +149,7 @@ impl Parser {
         let at = self.at()?;
         let line = self.line();
         let action = match self.peek() {
-            Some(Kind::Sign('<')) => Action::Inbound(self.packet()?),
+            Some(Kind::Sign('<')) => Action::Inbound(self.arriving_packet()?),
             Some(Kind::Sign('>')) => Action::Outbound(self.packet()?),
             Some(Kind::Command(command)) => {
                 let command = command.clone();
@@ -158,6 +164,12 @@ impl Parser {
             Some(Kind::Word(_) | Kind::Ellipsis) => Action::Call(self.call()?),
             _ => return self.wanted("a packet (< or >), a system call, a command in backticks or %{ code }%"),
         };
+        let is_point = matches!(at, At::Absolute(_) | At::Relative(_));
+        if !is_point && !matches!(action, Action::Outbound(_)) {
+            let text =
+                "\"*\" and spans of time are for segments that must be sent (>); here should be a time such as +.1";
+            return Err(Problem::syntax(line, text.to_string()));
+        }
         Ok(Event { line, at, action })
     }
 
@@ -195,6 +207,18 @@ impl Parser {
         Ok(Duration::from_micros((seconds * 1e6).round() as u64))
     }
 
+    /// A packet that is to be made, so that nothing of it may be left open.
+    fn arriving_packet(&mut self) -> Result<Segment, Problem> {
+        let line = self.line();
+        let segment = self.packet()?;
+        let open = match segment {
+            Segment { options: None, .. } => "<...>",
+            Segment { ecn: Some(Ecn::Capable), .. } => "[ect01]",
+            _ => return Ok(segment),
+        };
+        Err(Problem::syntax(line, format!("{open} is for segments that must be sent (>): say what this one has")))
+    }
+
     fn packet(&mut self) -> Result<Segment, Problem> {
         self.position += 1; // the direction
         let mut ecn = None;
@@ -222,7 +246,7 @@ impl Parser {
             }
             ack = Some(self.number("an acknowledgement number")?);
         }
-        let window = if self.takes_word("win") { Some(self.number("a window")?) } else { None };
+        let window = if self.takes_word("win") { Some(self.number_to(65_535, "a window")?) } else { None };
         if self.takes_word("urg") {
             return Err(Problem::refused(self.line(), "urg: there is no urgent data".to_string()));
         }
@@ -326,8 +350,8 @@ impl Parser {
         let name = self.word("an option, such as mss 1460, sackOK, nop or sack 1:1001")?;
         Ok(match name.as_str() {
             "nop" | "eol" => TcpOption::Padding,
-            "mss" => TcpOption::Mss(self.number("the maximum segment size")?),
-            "wscale" => TcpOption::WindowScale(self.number("the window's shift")?),
+            "mss" => TcpOption::Mss(self.number_to(65_535, "the maximum segment size")?),
+            "wscale" => TcpOption::WindowScale(self.number_to(255, "the window's shift")?),
             "sackOK" => TcpOption::SackPermitted,
             "sack" => {
                 let mut blocks = Vec::new();
@@ -492,7 +516,7 @@ mod tests {
             ("+.3~+.31", At::RelativeRange(millis(300), millis(310))),
             ("*", At::Any),
         ] {
-            assert_eq!(one(&format!("{text} close(3) = 0")).at, at, "{text}");
+            assert_eq!(one(&format!("{text} > . 1:1(0) ack 1")).at, at, "{text}");
         }
     }
 
@@ -501,7 +525,7 @@ mod tests {
         let event = one("+0 > [ect0] PW. 1001:2001(1000) ack 1 win 257 <nop,nop,sack 5:6 8:9,TS val 3 ecr 4>");
         let Action::Outbound(segment) = &event.action else { panic!("{event:?}") };
         assert_eq!(segment.to_string(), "[ect0] PW. 1001:2001(1000) ack 1 win 257 <sack 5:6 8:9,TS val 3 ecr 4>");
-        let Action::Inbound(any) = one("0 < S. 0:0(0) ack 1 <...>").action else { panic!() };
+        let Action::Outbound(any) = one("0 > S. 0:0(0) ack 1 <...>").action else { panic!() };
         assert_eq!((any.options, any.window), (None, None));
     }
 
@@ -523,6 +547,8 @@ mod tests {
         let script = script.unwrap();
         assert_eq!((script.settings[1].name.as_str(), script.settings[1].value.as_str()), ("f_rto", "true"));
         assert_eq!(script.options[0].value, "10000");
+        let beside = parse("--local_ip=fd3d:0a0b::1\n--mtu=1500 0 close(3) = 0").unwrap();
+        assert_eq!((beside.options.len(), beside.events.len()), (2, 1));
         assert_eq!(script.events.iter().map(|event| event.line).collect::<Vec<_>>(), [5, 6]);
     }
 
@@ -533,6 +559,29 @@ mod tests {
         assert_eq!(problem("0 socket(").to_string(), "line 1: the end of the script: here should be an argument");
         assert!(problem("0 > Q. 1:1(0) ack 1").to_string().contains("flags"));
         assert!(problem("0 close(3) = 0 %{ assert").to_string().contains("}%"));
+    }
+
+    /// As packetdrill's parser does.
+    #[test]
+    fn what_only_an_expectation_may_leave_open_is_refused_elsewhere() {
+        for text in ["* close(3) = 0", "1~2 < . 1:1(0) ack 1 win 9", "+1~+2 `true`", "* %{ a = 1 }%"] {
+            assert!(problem(text).to_string().contains("spans of time are for segments that must be sent"), "{text}");
+        }
+        for (text, open) in [("0 < S 0:0(0) win 9 <...>", "<...>"), ("0 < [ect01] . 1:1(0) ack 1 win 9", "[ect01]")] {
+            assert!(problem(text).to_string().starts_with(&format!("line 1: {open} is for segments")), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_fit_in_their_fields() {
+        for (text, most) in [
+            ("0 < . 1:1(0) ack 1 win 65536", "a window (0 to 65535)"),
+            ("0 < S 0:0(0) win 9 <mss 65536>", "the maximum segment size (0 to 65535)"),
+            ("0 < S 0:0(0) win 9 <wscale 256>", "the window's shift (0 to 255)"),
+            ("0 < . 4294967296:4294967296(0) ack 1", "a sequence number (0 to 4294967295)"),
+        ] {
+            assert!(problem(text).to_string().contains(most), "{text}");
+        }
     }
 
     #[test]

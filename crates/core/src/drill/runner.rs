@@ -3,13 +3,13 @@
 use super::calls::{Action as CallAction, understand};
 use super::code::{Failure as CodeFailure, Names, Value};
 use super::compare::{compare, is_part, join};
-use super::connection::{Connection, Phase};
+use super::connection::{Connection, MOST_WAITING, Phase};
 use super::outline::Outline;
 use super::report::{Failure, Report, Row};
 use super::script::{Action, At, Call, Event, Script};
 use super::settings::{Preset, Settings};
 use super::wire::Segment;
-use super::{Problem, info, shell};
+use super::{Problem, info, shell, shortened};
 use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,11 +29,10 @@ pub struct Runner<'a> {
     /// Before there is a connection, and after: the one.
     connection: Option<Connection>,
     now: Time,
-    /// The event before: when it was due, if its time was a point, and when it happened.
+    /// The event before: when it was due, and whether it was an arriving packet.
     last: (Time, bool),
     names: BTreeMap<String, Value>,
     non_blocking: BTreeSet<i64>,
-    closed: BTreeSet<i64>,
     listener: Option<i64>,
     accepted: bool,
     /// The application has shut reading down.
@@ -51,7 +50,7 @@ enum Stop {
 }
 
 fn failed(line: u32, text: String) -> Stop {
-    Stop::Failed(Failure { line, text })
+    Stop::Failed(Failure { line, text: shortened(text) })
 }
 
 impl From<Problem> for Stop {
@@ -73,10 +72,9 @@ impl<'a> Runner<'a> {
             settings,
             connection: None,
             now: Time::ZERO,
-            last: (Time::ZERO, true),
+            last: (Time::ZERO, false),
             names: BTreeMap::new(),
             non_blocking: BTreeSet::new(),
-            closed: BTreeSet::new(),
             listener: None,
             accepted: false,
             reads_nothing: false,
@@ -107,24 +105,25 @@ impl<'a> Runner<'a> {
         Ok(self.report)
     }
 
-    /// Earliest and latest time of an event.
-    fn due(&self, at: At) -> (Time, Time) {
-        let base = if self.last.1 { self.last.0 } else { self.now };
-        match at {
+    /// Earliest and latest time of an event. Relative times count from when the event before happened, not from when it was due. Only from
+    /// one arriving packet to the next they count from its due time (packetdrill, `adjust_relative_event_times`).
+    fn due(&self, event: &Event) -> (Time, Time) {
+        let (last_due, follows_arrival) = self.last;
+        let base = if follows_arrival && is_arrival(event) { last_due } else { self.now };
+        match event.at {
             At::Absolute(since_start) => (Time::ZERO + since_start, Time::ZERO + since_start),
             At::Relative(later) => (base + later, base + later),
             At::AbsoluteRange(begin, end) => (Time::ZERO + begin, Time::ZERO + end),
-            At::RelativeRange(begin, end) => (self.now + begin, self.now + end),
-            At::Any => (self.now, Time::NEVER),
+            At::RelativeRange(begin, end) => (base + begin, base + end),
+            At::Any => (base, Time::NEVER),
         }
     }
 
     fn event(&mut self, event: &'a Event) -> Result<(), Stop> {
-        let (due, due_end) = self.due(event.at);
+        let (due, due_end) = self.due(event);
         if due >= Time::NEVER {
             return Err(Problem::refused(event.line, "a script of more than 20 hours".to_string()).into());
         }
-        let is_point = matches!(event.at, At::Absolute(_) | At::Relative(_));
         match &event.action {
             Action::Outbound(segment) => self.outbound(event, due, due_end, segment)?,
             action => {
@@ -141,14 +140,22 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        self.last = (due, is_point);
+        self.last = (due, is_arrival(event));
+        if self.is_flooded() {
+            let text = format!("{MOST_WAITING} segments that no line expects");
+            return Err(Problem::refused(event.line, text).into());
+        }
         self.unblock()
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.connection.as_ref().is_some_and(Connection::is_flooded)
     }
 
     /// Advances the time to `until`. With `inclusive`, also processes the deadlines at `until` itself.
     fn advance(&mut self, until: Time, inclusive: bool) -> Result<(), Stop> {
         while let Some(deadline) = self.connection.as_ref().and_then(Connection::deadline) {
-            if deadline > until || (deadline == until && !inclusive) {
+            if deadline > until || (deadline == until && !inclusive) || self.is_flooded() {
                 break;
             }
             self.wake(deadline);
@@ -203,7 +210,7 @@ impl<'a> Runner<'a> {
                 Some(sent) => {
                     joined = Some(match joined {
                         None => sent,
-                        Some((first, together)) => (first, join(together, &sent.1)),
+                        Some((_, together)) => (sent.0, join(&together, sent.1)),
                     });
                 }
             }
@@ -300,14 +307,14 @@ impl<'a> Runner<'a> {
                 connection.open(now);
                 self.connection = Some(connection);
             }
-            CallAction::Write(_, bytes, more) if call.result.is_none_or(|result| result >= 0) => {
+            CallAction::Write(_, bytes, more) => {
                 let connection = self.connection(line)?;
                 if connection.phase() != Phase::Reset && !connection.has_closed() {
                     connection.write(now, *bytes, *more);
                 }
             }
             CallAction::Close(descriptor) => {
-                if Some(*descriptor) == self.listener || !self.closed.insert(*descriptor) {
+                if Some(*descriptor) == self.listener {
                     return Ok(());
                 }
                 match self.connection.as_mut() {
@@ -334,6 +341,14 @@ impl<'a> Runner<'a> {
                     return Err(Problem::refused(line, text).into());
                 }
                 self.settings.mss = *size;
+            }
+            CallAction::SocketError(expected) => {
+                if self.connection.as_ref().is_some_and(|connection| connection.phase() == Phase::Reset) {
+                    return Err(Problem::refused(line, "SO_ERROR of a connection that was reset".to_string()).into());
+                }
+                if *expected == Some(false) {
+                    return Err(failed(line, "there is no error: SO_ERROR is 0".to_string()));
+                }
             }
             CallAction::Nagle(on) => self.set_coalescing(Some(*on), None),
             CallAction::Cork(on) => self.set_coalescing(None, Some(*on)),
@@ -381,7 +396,7 @@ impl<'a> Runner<'a> {
             },
             CallAction::Write(_, bytes, _) => match (&self.connection, phase) {
                 (_, Some(Phase::Reset | Phase::Gone)) => Some(Err("EPIPE")),
-                (Some(connection), _) if connection.has_closed() && call.result == Some(-1) => Some(Err("EPIPE")),
+                (Some(connection), _) if connection.has_closed() => Some(Err("EPIPE")),
                 _ => Some(Ok(*bytes as i64)),
             },
             CallAction::Read(descriptor, most) => {
@@ -425,6 +440,10 @@ impl<'a> Runner<'a> {
     }
 }
 
+fn is_arrival(event: &Event) -> bool {
+    matches!(event.action, Action::Inbound(_))
+}
+
 fn descriptor(call: &Call) -> Option<i64> {
     match call.arguments.first() {
         Some(super::script::Argument::Number(descriptor)) => Some(*descriptor),
@@ -454,19 +473,39 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
 /// Greatest payload of an IPv4 packet with the headers, bytes.
 const LONGEST_PACKET: u32 = 65_535 - 40;
 
+/// Refuses a descriptor that no call of the script has returned, or that it has closed.
+fn check_descriptor(call: &Call, line: u32, open: &mut BTreeSet<i64>) -> Result<(), Problem> {
+    if call.name != "socket" {
+        let used = descriptor(call).filter(|used| !open.contains(used));
+        if let Some(used) = used {
+            let known: Vec<String> = open.iter().map(ToString::to_string).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            return Err(Problem::syntax(line, format!("{}({used}): open descriptors are: {known}", call.name)));
+        }
+    }
+    match (call.name.as_str(), call.result, descriptor(call)) {
+        ("socket" | "accept", Some(result @ 0..), _) => _ = open.insert(result),
+        ("close", _, Some(closed)) => _ = open.remove(&closed),
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Refuses unsupported features before the run, so that a script does not stop half-way.
 fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
     let mut scratch = settings.clone();
     let mut set = BTreeSet::new();
-    let mut connections = 0;
+    let mut sockets = 0;
+    let mut open = BTreeSet::new();
     for event in &script.events {
         match &event.action {
             Action::Call(call) => {
-                let action = understand(call, event.line)?;
-                connections += u32::from(call.name == "socket");
-                if connections > 1 && action == CallAction::Nothing && call.name == "socket" {
+                understand(call, event.line)?;
+                sockets += u32::from(call.name == "socket");
+                if sockets > 1 {
                     return Err(Problem::refused(event.line, "a second socket: there is one connection".to_string()));
                 }
+                check_descriptor(call, event.line, &mut open)?;
             }
             Action::Command(command) => shell::apply(command, event.line, &mut scratch)?,
             Action::Code(program) => {

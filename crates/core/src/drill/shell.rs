@@ -218,7 +218,7 @@ fn set(name: &str, value: &str, settings: &mut Settings) -> Result<(), String> {
             }
         }
         "tcp_rto_min_us" => {
-            let least = u64::try_from(number()?).map_err(|_| bad())?;
+            let least = u64::try_from(number()?).ok().filter(|least| *least > 0).ok_or_else(bad)?;
             settings.stack.min_rto = Duration::from_micros(least.min(60_000_000));
             settings.stack.rto_granularity = settings.stack.min_rto;
         }
@@ -286,6 +286,7 @@ mod tests {
             ("rm -rf /", "rm -rf /"),
             ("sysctl -q net.ipv4.tcp_mtu_probing=2", "tcp_mtu_probing=2"),
             ("sysctl -q net.core.rmem_max=1", "net.core.rmem_max"),
+            ("sysctl -q net.ipv4.tcp_rto_min_us=0", "tcp_rto_min_us=0"),
             ("tc qdisc replace dev tun0 root pfifo limit 0", "there is no queue"),
             ("sysctl -q net.ipv4.tcp_congestion_control=nonesuch", "nonesuch"),
         ] {

@@ -12,6 +12,7 @@
 //! Links, forwarding, link state and captures know neither the loops nor hosts.
 
 mod build;
+pub(crate) use build::check_stack;
 pub mod capture;
 pub mod emulated;
 mod engine;

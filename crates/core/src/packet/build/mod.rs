@@ -8,6 +8,7 @@
 mod capacity;
 mod flows;
 mod validate;
+pub(crate) use validate::check_stack;
 
 use crate::packet::engine::clock::NetworkEvent;
 use crate::packet::engine::{Engine, EventLoop};

@@ -103,7 +103,8 @@ fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {
     Measured::of(&routing.hops).map(drop)
 }
 
-fn check_stack(stack: &StackSpec) -> Result<(), BuildError> {
+/// Refuses a stack with a value that no sender or receiver can use.
+pub fn check_stack(stack: &StackSpec) -> Result<(), BuildError> {
     let field = |part: &str| format!("stack '{}', {part}", stack.name);
     stack.congestion.check().map_err(|problem| refuse(field("congestion"), problem))?;
     stack.slow_start.check().map_err(|problem| refuse(field("slow_start"), problem))?;

@@ -65,8 +65,6 @@ struct Slots {
     delivered_ce: Slot,
     delivered_mstamp: Slot,
     high_seq: Slot,
-    limited: Slot,
-    max_packets_out: Slot,
     app_limited: Slot,
     cwnd_stamp: Slot,
     pacing_rate: Slot,
@@ -111,8 +109,6 @@ impl ProgramControl {
             delivered_ce: socket.kept("delivered_ce"),
             delivered_mstamp: socket.kept("delivered_mstamp"),
             high_seq: socket.kept("high_seq"),
-            limited: socket.kept("is_cwnd_limited"),
-            max_packets_out: socket.kept("max_packets_out"),
             app_limited: socket.kept("app_limited"),
             cwnd_stamp: socket.kept("snd_cwnd_stamp"),
             pacing_rate: socket.kept("sk_pacing_rate"),
@@ -303,8 +299,8 @@ impl ProgramControl {
         // Linux notes the most that was outstanding when the window was the limit: then it was the window.
         let window = if self.window_limited { self.get(self.slots.window.cwnd) } else { 0 };
         let most = u64::from(self.max_outstanding.max(ack.prior_in_flight)).max(window);
-        self.set(self.slots.max_packets_out, most);
-        self.set(self.slots.limited, self.window_limited.into());
+        self.set(self.slots.window.max_packets_out, most);
+        self.set(self.slots.window.is_limited, self.window_limited.into());
         if self.window_limited {
             self.stamp_window(ack.now);
         }

@@ -2,7 +2,6 @@
 
 use super::socket::{BOOT, Slot, SocketLayout, jiffies};
 use crate::rng::Stream;
-use crate::tcp::congestion::linux_window::slow_start;
 use crate::units::{Duration, Time};
 use anabranch_bpf::{Kernel, Memory};
 
@@ -14,11 +13,7 @@ const FUNCTIONS: [(&str, Function); 8] = [
         Ok(0)
     }),
     ("tcp_reno_cong_avoid", |kernel, memory, arguments| {
-        let acked = kernel.slow_start(memory, arguments[2] as u32);
-        if acked > 0 {
-            let cwnd = kernel.window.cwnd.read(memory, kernel.socket) as u32;
-            kernel.grow(memory, cwnd, acked);
-        }
+        kernel.grow_as_reno(memory, arguments[2] as u32);
         Ok(0)
     }),
     ("tcp_reno_ssthresh", |kernel, memory, _| Ok((kernel.window.cwnd.read(memory, kernel.socket) / 2).max(2))),
@@ -60,6 +55,8 @@ pub struct WindowSlots {
     pub prior_cwnd: Slot,
     pub prior_ssthresh: Slot,
     pub clamp: Slot,
+    pub is_limited: Slot,
+    pub max_packets_out: Slot,
 }
 
 impl WindowSlots {
@@ -72,6 +69,8 @@ impl WindowSlots {
             prior_cwnd: layout.kept("prior_cwnd"),
             prior_ssthresh: layout.kept("prior_ssthresh"),
             clamp: layout.kept("snd_cwnd_clamp"),
+            is_limited: layout.kept("is_cwnd_limited"),
+            max_packets_out: layout.kept("max_packets_out"),
         }
     }
 }
@@ -111,13 +110,31 @@ impl ProgramKernel {
         }
     }
 
-    /// `tcp_slow_start`: returns the segments that remain for congestion avoidance.
+    fn get(&self, memory: &Memory, slot: Slot) -> u32 {
+        slot.read(memory, self.socket) as u32
+    }
+
+    /// `tcp_slow_start`: returns the segments that remain for congestion avoidance. A window above the threshold falls to it.
     fn slow_start(&self, memory: &mut Memory, acked: u32) -> u32 {
-        let WindowSlots { cwnd, ssthresh, .. } = self.window;
-        let (before, threshold) = (cwnd.read(memory, self.socket) as u32, ssthresh.read(memory, self.socket) as u32);
-        let (after, left) = if before < threshold { slow_start(before, threshold, acked) } else { (before, acked) };
+        let before = self.get(memory, self.window.cwnd);
+        let after = before.wrapping_add(acked).min(self.get(memory, self.window.ssthresh));
         self.set_window(memory, after);
-        left
+        acked.wrapping_sub(after.wrapping_sub(before))
+    }
+
+    /// `tcp_reno_cong_avoid`: grows only where the window is the limit (`tcp_is_cwnd_limited`).
+    fn grow_as_reno(&self, memory: &mut Memory, acked: u32) {
+        let WindowSlots { cwnd, ssthresh, is_limited, max_packets_out, .. } = self.window;
+        let window = self.get(memory, cwnd);
+        let starts = window < self.get(memory, ssthresh);
+        let most = u64::from(self.get(memory, max_packets_out));
+        if self.get(memory, is_limited) == 0 && !(starts && u64::from(window) < 2 * most) {
+            return;
+        }
+        let acked = if starts { self.slow_start(memory, acked) } else { acked };
+        if acked > 0 {
+            self.grow(memory, self.get(memory, cwnd), acked);
+        }
     }
 
     fn set_window(&self, memory: &mut Memory, window: u32) {
@@ -130,7 +147,7 @@ impl ProgramKernel {
     fn grow(&self, memory: &mut Memory, per_increase: u32, acked: u32) {
         let WindowSlots { cwnd, count, .. } = self.window;
         let per_increase = per_increase.max(1);
-        let (mut window, mut credit) = (cwnd.read(memory, self.socket) as u32, count.read(memory, self.socket) as u32);
+        let (mut window, mut credit) = (self.get(memory, cwnd), self.get(memory, count));
         if credit >= per_increase {
             credit = 0;
             window = window.wrapping_add(1);
