@@ -118,6 +118,16 @@ def test_a_change_of_a_link_with_a_table_is_refused(tmp_path: Path) -> None:
         )
 
 
+def test_a_change_spares_links_whose_table_is_not_in_force(tmp_path: Path) -> None:
+    """The table is of the other direction, or a later override replaces it."""
+    table, change = override('delay = { table = "t.csv" }'), '[[events]]\nat = "1s"\nchange = { link = '
+    back = compiled(tmp_path, table + change + '["B", "A"], one_way = true, delay = "5ms" }\n')
+    assert back["schedules"][back["links"][1]["delay_schedule"]]["values"] == [10 * MS, 5 * MS]
+    assert len(back["schedules"][back["links"][0]["delay_schedule"]]["values"]) == 3
+    replaced = compiled(tmp_path, table + override('delay = "7ms"') + change + '"all", delay = "5ms" }\n')
+    assert [schedule["values"] for schedule in replaced["schedules"]] == [[7 * MS, 5 * MS], [10 * MS, 5 * MS]]
+
+
 def test_the_predict_engine_refuses_links_that_vary(tmp_path: Path) -> None:
     scenario = Scenario.from_toml(NETWORK + override('jitter = "pareto"'), directory=tmp_path)
     with pytest.raises(ValueError, match=r"link A -> B: its rate or delay varies"):

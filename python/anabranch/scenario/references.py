@@ -51,7 +51,7 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
         if event.change is not None:
             path: Path = ("events", index, "change")
             yield from network.link(event.change.link, (*path, "link"), event.change.one_way)
-            yield from _schedules(variant, event.change, path)
+            yield from _schedules(variant, event.change, path, network.names)
         if event.impair is not None:
             yield from network.link(event.impair.link, ("events", index, "impair", "link"), event.impair.one_way)
     for index, captured in enumerate(variant.capture):
@@ -144,18 +144,25 @@ def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]
             yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
 
-def _schedules(variant: Variant, change: Change, path: Path) -> Iterator[Problem]:
+def _schedules(variant: Variant, change: Change, path: Path, names: groups.Names) -> Iterator[Problem]:
     """A change of what a table or a trace already determines."""
-    for index, override in enumerate(variant.topology.override):
-        ends = [set(links.link) for links in (override, change) if not isinstance(links.link, str)]
-        if len(ends) == 2 and ends[0] != ends[1]:
+    overrides = variant.topology.override
+    changed = set(names.links_between(change.link, change.one_way))
+    for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
+        if getattr(change, key) is None:
             continue
-        for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
-            if getattr(change, key) is not None and isinstance(getattr(override, what), Schedule):
-                message = (
-                    f"topology.override[{index}].{what} has a schedule for this link; put the change into its file"
+        latest: dict[int, int] = {}  # by link, the override that holds
+        for index, override in enumerate(overrides):
+            if getattr(override, what) is not None:
+                latest |= dict.fromkeys(
+                    changed.intersection(names.links_between(override.link, override.one_way)), index
                 )
-                yield Problem((*path, key), message, getattr(change, key))
+        scheduled = [index for index in latest.values() if isinstance(getattr(overrides[index], what), Schedule)]
+        if scheduled:
+            message = (
+                f"topology.override[{scheduled[0]}].{what} has a schedule for this link; put the change into its file"
+            )
+            yield Problem((*path, key), message, getattr(change, key))
 
 
 def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:
