@@ -222,7 +222,8 @@ impl Hosts {
                     let segments = writer.write();
                     connection.sender.write(now, segments);
                 }
-                _ => connection.sender.close(),
+                None if context.network.sizes(index).last_segment == u32::MAX => connection.sender.close(),
+                _ => {} // what was written before the stop is still to be sent
             },
             FlowState::Udp(datagrams) if !stopped => {
                 for _ in 0..datagrams.writer.write() {
