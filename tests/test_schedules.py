@@ -56,6 +56,14 @@ def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
     _core.Simulation(json.dumps(spec))
 
 
+@pytest.mark.parametrize("value", ['capacity = { table = "t.csv" }', 'delay = { table = "t.csv", interpolate = true }'])
+def test_all_links_of_a_table_follow_one_schedule(tmp_path: Path, value: str) -> None:
+    spec = compiled(tmp_path, f"[[topology.override]]\n{value}\n")
+    kind = f"{'rate' if 'capacity' in value else 'delay'}_schedule"
+    assert [link[kind] for link in spec["links"]] == [0, 0]
+    assert len(spec["schedules"]) == 1
+
+
 def test_an_interpolated_delay_has_the_mean_of_its_lines(tmp_path: Path) -> None:
     spec = compiled(tmp_path, override('delay = { table = "t.csv", interpolate = true }'))
     link = spec["links"][0]
