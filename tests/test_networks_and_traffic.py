@@ -175,6 +175,14 @@ def test_a_large_trace_compiles_and_keeps_its_order() -> None:
     assert again == [(src, dst, pytest.approx(start), size) for src, dst, start, size in flows]
 
 
+@pytest.mark.parametrize("every", [{}, {"every": "10h"}])
+def test_flows_far_behind_the_end_do_not_come_around(every: dict[str, str]) -> None:
+    """The last of 515 flows would start after 214 days, which 64 bits of picoseconds do not hold."""
+    traffic = {"from": "l1h1", "to": "l2h1", "size": "1kB", "flows": 515, "stagger": "10h", **every}
+    flows = scenario(traffic, run={"duration": "9h"}).run().flows
+    assert flows["start_s"].to_list() == [0.0]
+
+
 @pytest.mark.parametrize("share", [0.3, "60%"])
 def test_a_load_is_the_utilisation_of_the_hosts_links(share: float | str) -> None:
     traffic = {"from": "hosts", "to": "hosts", "short": {"load": share, "sizes": [[0, 0], [100_000, 1]]}}
