@@ -7,9 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch import Scenario, ScenarioError, flow_trace
 from anabranch.compile import compile_run
+from anabranch.scenario.arrivals import mean_size
+from anabranch.scenario.traffic import Short
 
 LEAF_SPINE = {"generate": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts": 4, "rate": "1Gbps"}}
 HOSTS = [f"l{leaf}h{host}" for leaf in (1, 2) for host in (1, 2, 3, 4)]
@@ -102,7 +106,8 @@ def test_a_matrix_gives_each_pair_its_rate(tmp_path: Path) -> None:
         }
     sizes = [[0, 0], [2000, 1]]
     groups = compiled({"matrix": "demands.csv", "short": {"sizes": sizes}}, directory=tmp_path)
-    assert {group["pairs"][0]: group["application"]["arrivals"] * 1000 * 8 for group in groups} == pytest.approx(rates)
+    bits = 8 * 1000.5  # a flow on average: sizes are rounded up to bytes
+    assert {group["pairs"][0]: group["application"]["arrivals"] * bits for group in groups} == pytest.approx(rates)
     some = compiled({"matrix": "demands.csv", "from": "l1*"}, directory=tmp_path)
     assert [group["pairs"] for group in some] == [[("l1h1", "l2h1")], [("l1h2", "l2h2")]]
 
@@ -170,6 +175,14 @@ def test_a_large_trace_compiles_and_keeps_its_order() -> None:
     assert again == [(src, dst, pytest.approx(start), size) for src, dst, start, size in flows]
 
 
+@pytest.mark.parametrize("every", [{}, {"every": "10h"}])
+def test_flows_far_behind_the_end_do_not_come_around(every: dict[str, str]) -> None:
+    """The last of 515 flows would start after 214 days, which 64 bits of picoseconds do not hold."""
+    traffic = {"from": "l1h1", "to": "l2h1", "size": "1kB", "flows": 515, "stagger": "10h", **every}
+    flows = scenario(traffic, run={"duration": "9h"}).run().flows
+    assert flows["start_s"].to_list() == [0.0]
+
+
 @pytest.mark.parametrize("share", [0.3, "60%"])
 def test_a_load_is_the_utilisation_of_the_hosts_links(share: float | str) -> None:
     traffic = {"from": "hosts", "to": "hosts", "short": {"load": share, "sizes": [[0, 0], [100_000, 1]]}}
@@ -181,11 +194,33 @@ def test_a_load_is_the_utilisation_of_the_hosts_links(share: float | str) -> Non
 
 
 def test_a_load_is_of_a_link_or_of_the_slower_ends() -> None:
-    sizes = [[0, 0], [2920, 1]]  # a segment on average: 1500 bytes with its headers
+    # 1460.5 bytes in one segment or two, and a header of 40 bytes with each, SYN and FIN
+    sizes, bits = [[0, 0], [2920, 1]], 8 * (1460.5 + 3.5 * 40)
     link = compiled({"from": "l1h1", "to": "l2h1", "short": {"load": 0.5, "link": ["l1", "s1"], "sizes": sizes}})[0]
-    assert link["application"]["arrivals"] == pytest.approx(0.5 * 2e9 / 12_000)
+    assert link["application"]["arrivals"] == pytest.approx(0.5 * 2e9 / bits)
     to_one = compiled({"from": "hosts", "to": "l2h1", "short": {"load": 0.5, "sizes": sizes}})[0]
-    assert to_one["application"]["arrivals"] == pytest.approx(0.5 * 1e9 / 12_000)
+    assert to_one["application"]["arrivals"] == pytest.approx(0.5 * 1e9 / bits)
+
+
+def test_flows_of_less_than_a_segment_load_a_link_with_all_their_headers() -> None:
+    traffic = {"from": "l1h1", "to": "l2h1", "short": {"load": 0.6, "sizes": [[0, 0], [100, 1]]}}
+    links = scenario(traffic, run={"duration": "50ms"}).run().links
+    used = links.filter(pl.col("src") == "l1h1")["utilisation"].item()
+    assert used == pytest.approx(0.6, rel=0.03)  # some 20,000 flows
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 12))
+def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int, int]], segment: int) -> None:
+    points, sizes, weights = [[0.0, 0.0]], [], []
+    total = sum(weight for _, weight in steps)
+    for length, weight in steps:
+        low = int(points[-1][0])
+        points.append([low + length, points[-1][1] + weight / total])
+        sizes += range(low + 1, low + length + 1)  # each whole size stands for those that round up to it
+        weights += [weight / total / length] * length
+    points[-1][1] = 1.0
+    expected = sum(weight * -(-size // segment) for size, weight in zip(sizes, weights, strict=True))
+    assert mean_size(Short(arrivals="1/s", sizes=points), segment) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,14 @@ def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
     _core.Simulation(json.dumps(spec))
 
 
+@pytest.mark.parametrize("value", ['capacity = { table = "t.csv" }', 'delay = { table = "t.csv", interpolate = true }'])
+def test_all_links_of_a_table_follow_one_schedule(tmp_path: Path, value: str) -> None:
+    spec = compiled(tmp_path, f"[[topology.override]]\n{value}\n")
+    kind = f"{'rate' if 'capacity' in value else 'delay'}_schedule"
+    assert [link[kind] for link in spec["links"]] == [0, 0]
+    assert len(spec["schedules"]) == 1
+
+
 def test_an_interpolated_delay_has_the_mean_of_its_lines(tmp_path: Path) -> None:
     spec = compiled(tmp_path, override('delay = { table = "t.csv", interpolate = true }'))
     link = spec["links"][0]
@@ -116,6 +124,16 @@ def test_a_change_of_a_link_with_a_table_is_refused(tmp_path: Path) -> None:
         compiled(
             tmp_path, override('delay = { table = "t.csv" }') + '[[events]]\nchange = { link = "all", delay = "1ms" }\n'
         )
+
+
+def test_a_change_spares_links_whose_table_is_not_in_force(tmp_path: Path) -> None:
+    """The table is of the other direction, or a later override replaces it."""
+    table, change = override('delay = { table = "t.csv" }'), '[[events]]\nat = "1s"\nchange = { link = '
+    back = compiled(tmp_path, table + change + '["B", "A"], one_way = true, delay = "5ms" }\n')
+    assert back["schedules"][back["links"][1]["delay_schedule"]]["values"] == [10 * MS, 5 * MS]
+    assert len(back["schedules"][back["links"][0]["delay_schedule"]]["values"]) == 3
+    replaced = compiled(tmp_path, table + override('delay = "7ms"') + change + '"all", delay = "5ms" }\n')
+    assert [schedule["values"] for schedule in replaced["schedules"]] == [[7 * MS, 5 * MS], [10 * MS, 5 * MS]]
 
 
 def test_the_predict_engine_refuses_links_that_vary(tmp_path: Path) -> None:

@@ -105,6 +105,8 @@ duration = "2.1s"
         '2 of 3 flows start after the end of the run (duration "1.5s"), such as trace: line 3; the last starts at 2s'
     )
     assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
+    stopped = message.replace('the end of the run (duration "1.5s")', 'their stop "1500ms"')
+    assert warnings(text.replace("trace =", 'stop = "1500ms"\ntrace =')) == {"traffic[0].trace": stopped}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +136,10 @@ def test_staggered_flows_after_the_end_are_a_warning() -> None:
     assert warnings(text) == {"traffic[0].stagger": message}
     assert Scenario.from_toml(text).run().flows["start_s"].to_list() == [0.5, 1.0, 1.5]
     assert warnings(text.replace("500ms", "499ms")) == {}
+    stopped = text.replace("bulk = true", 'bulk = true\nstop = "1501ms"')
+    assert warnings(stopped) == {
+        "traffic[0].stagger": message.replace('the end of the run (duration "2s")', 'their stop "1501ms"')
+    }
 
 
 @pytest.mark.parametrize("command", ["routes", "topology show", "robust --hose 1Mbps"])

@@ -69,7 +69,7 @@ report keep the warnings. They warn of the following:
 - Later impairments name all links of an earlier one. The latest that names a link holds.
 - `mark` or `minimum` of a queue is not below its limit in packets, so it never acts.
 - `from = "all"` or `to = "all"` includes nodes that only forward, in generated networks whose nodes are hosts or switches.
-- Flows of a `trace`, or behind others by `stagger`, start after the end of the run.
+- Flows of a `trace`, or behind others by `stagger`, start after the end of the run or after their `stop`, and so never.
 - Demands of a `matrix` or of `gravity` are below 1 bit/s. They are left out.
 - A key of a stack has no effect beside the others, such as `pacing` with BBR, which always paces.
 - Delayed ACKs wait for as long as `min_rto` or longer, so that lone segments of flows that end or pause time out.

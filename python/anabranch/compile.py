@@ -78,7 +78,7 @@ def _links(
     costs: list[float] = []
     overrides = _by_link(section.override, names)
     duration = units.duration(case.variant.run.duration)
-    schedules = Schedules()
+    schedules = Schedules(duration)
     varying: list[dict[str, Any]] = [{} for _ in topology.links]
     for number, link in enumerate(topology.links):
         own = overrides[number]
@@ -91,7 +91,7 @@ def _links(
             varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
         if isinstance(delay, Schedule):
             varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
-            delays.append(mean(delay.compiled(), duration))
+            delays.append(schedules.mean(varying[number]["delay_schedule"]))
         elif delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
@@ -102,10 +102,10 @@ def _links(
         rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
         if rate_steps is not None:
             varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
-            rates[number] = max(LEAST_RATE, mean(rate_steps, duration))
+            rates[number] = max(LEAST_RATE, schedules.mean(varying[number]["rate_schedule"]))
         if delay_steps is not None:
             varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
-            delays[number] = mean(delay_steps, duration)
+            delays[number] = schedules.mean(varying[number]["delay_schedule"])
     round_trip = 0
     if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
         used = {(names.nodes[source], names.nodes[target]) for group in traffic for source, target in group["pairs"]}
@@ -132,12 +132,14 @@ def _links(
 
 
 class Schedules:
-    """The schedules of a run, each once."""
+    """The schedules of a run, each once: many links may follow a table of many rows."""
 
-    def __init__(self) -> None:
-        """None yet."""
+    def __init__(self, duration: int) -> None:
+        """None yet; the run has this duration, picoseconds."""
         self.all: list[dict[str, Any]] = []
         self._places: dict[int, int] = {}
+        self._means: dict[int, int] = {}
+        self._duration = duration
 
     def index_of(self, schedule: dict[str, Any]) -> int:
         """The index of a schedule; the same table is added once."""
@@ -145,6 +147,12 @@ class Schedules:
             self._places[id(schedule)] = len(self.all)
             self.all.append(schedule)
         return self._places[id(schedule)]
+
+    def mean(self, index: int) -> int:
+        """The mean of a schedule over the run."""
+        if index not in self._means:
+            self._means[index] = mean(self.all[index], self._duration)
+        return self._means[index]
 
 
 def changes_of_links(events: Sequence[Event], names: Names) -> dict[int, list[tuple[int, Change]]]:

@@ -94,7 +94,7 @@ def _traced(entry: Traffic, names: Names) -> tuple[Pairs, dict[str, Any]]:
 
 
 def _repeated(case: Case, entry: Traffic, draw: str, names: Names) -> tuple[Pairs, dict[str, Any]]:
-    """The flows of all epochs that begin before the group stops."""
+    """The flows of all epochs that start before the group stops."""
     assert entry.every is not None
     assert entry.size is not None
     every, stagger, size = units.duration(entry.every), units.duration(entry.stagger), units.size(entry.size)
@@ -105,6 +105,7 @@ def _repeated(case: Case, entry: Traffic, draw: str, names: Names) -> tuple[Pair
         for number, pair in enumerate(
             pair for pair in pairs_of(entry, names, f"{draw} {epoch}" if epoch else draw) for _ in range(entry.flows)
         )
+        if epoch * every + number * stagger < last
     )
 
 

@@ -33,9 +33,18 @@ def link_capacities(section: TopologySection, topology: "Topology", names: Names
     return capacities
 
 
-def mean_size(short: Short) -> float:
-    """The mean of the distribution of sizes, payload bytes: it is uniform between two points."""
-    return sum((more - less) * (low + high) / 2 for (low, less), (high, more) in pairwise(short.points()))
+def mean_size(short: Short, unit: int = 1) -> float:
+    """The mean size of the flows in units of so many payload bytes, each flow rounded up: in bytes, or in segments.
+
+    The distribution is uniform between two points, so the mean is the integral of the rounded size over each piece.
+    """
+
+    def integral(size: float) -> float:
+        whole, rest = divmod(size, unit)
+        return (whole + 1) * (unit * whole / 2 + rest)
+
+    pieces = pairwise(short.points())
+    return sum((more - less) * (integral(high) - integral(low)) / (high - low) for (low, less), (high, more) in pieces)
 
 
 def per_second(
@@ -47,7 +56,7 @@ def per_second(
 ) -> float:
     """The flows per second of a group between these sources and destinations; a load needs the stack.
 
-    At a load of 1, their segments with headers fill the given link, or the slower of two groups: the links of all sources, or those of all destinations.
+    At a load of 1, what their senders send fills the given link, or the slower of two groups: the links of all sources, or those of all destinations.
     """
     if short.arrivals is not None:
         return float(units.frequency(short.arrivals))
@@ -62,6 +71,5 @@ def per_second(
             sum(rate for (source, _), rate in rates if source in sources),
             sum(rate for (_, target), rate in rates if target in targets),
         )
-    segment = units.size(stack.mss)
-    headers = (segment + units.size(stack.header)) / segment
-    return short.load * capacity / (8 * mean_size(short) * headers)
+    packets = mean_size(short, units.size(stack.mss)) + stack.handshake + (stack.follows == "linux")  # SYN and FIN
+    return short.load * capacity / (8 * (mean_size(short) + packets * units.size(stack.header)))

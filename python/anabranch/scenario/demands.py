@@ -84,5 +84,6 @@ def _own(topology: "Topology") -> list[tuple[int, int, float]]:
 def _entries(matrix: object) -> list[tuple[int, int, float]]:
     import numpy as np
 
-    rates = np.asarray(matrix)
-    return [(int(source), int(target), float(rates[source, target])) for source, target in np.argwhere(rates > 0)]
+    rates = np.asarray(matrix, float)
+    sources, targets = np.nonzero(rates > 0)
+    return list(zip(sources.tolist(), targets.tolist(), rates[sources, targets].tolist(), strict=True))

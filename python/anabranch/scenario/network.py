@@ -27,7 +27,7 @@ QueueLimit = Annotated[
     str,
     BeforeValidator(TextUnit(units.queue_limit)),
     Field(
-        description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic. The packet in transmission counts, "
+        description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic, over paths of least delay. The packet in transmission counts, "
         "which it does not in ns-2 and ns-3"
     ),
 ]

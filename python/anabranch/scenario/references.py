@@ -51,7 +51,7 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
         if event.change is not None:
             path: Path = ("events", index, "change")
             yield from network.link(event.change.link, (*path, "link"), event.change.one_way)
-            yield from _schedules(variant, event.change, path)
+            yield from _schedules(event.change, path, network)
         if event.impair is not None:
             yield from network.link(event.impair.link, ("events", index, "impair", "link"), event.impair.one_way)
     for index, captured in enumerate(variant.capture):
@@ -89,6 +89,19 @@ class _Network:
             return []
         duration = units.duration(self._variant.run.duration)
         return link_capacities(self._variant.topology, self._topology, self.names, duration)
+
+    @cached_property
+    def scheduled(self) -> dict[str, dict[int, int]]:
+        """For capacity and delay, the links that follow a schedule, each with the override that says so: the latest holds."""
+        found: dict[str, dict[int, int]] = {"capacity": {}, "delay": {}}
+        for index, override in enumerate(self._variant.topology.override):
+            for what, links in found.items():
+                value = getattr(override, what)
+                for link in self.names.links_between(override.link, override.one_way) if value is not None else ():
+                    links.pop(link, None)
+                    if isinstance(value, Schedule):
+                        links[link] = index
+        return found
 
     def demands(self, entry: Traffic) -> list[Demand]:
         """The demands of a group, in a network that is known; :class:`ValueError` as :func:`demands_of`."""
@@ -144,18 +157,15 @@ def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]
             yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
 
-def _schedules(variant: Variant, change: Change, path: Path) -> Iterator[Problem]:
+def _schedules(change: Change, path: Path, network: _Network) -> Iterator[Problem]:
     """A change of what a table or a trace already determines."""
-    for index, override in enumerate(variant.topology.override):
-        ends = [set(links.link) for links in (override, change) if not isinstance(links.link, str)]
-        if len(ends) == 2 and ends[0] != ends[1]:
-            continue
-        for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
-            if getattr(change, key) is not None and isinstance(getattr(override, what), Schedule):
-                message = (
-                    f"topology.override[{index}].{what} has a schedule for this link; put the change into its file"
-                )
-                yield Problem((*path, key), message, getattr(change, key))
+    changed = network.names.links_between(change.link, change.one_way)
+    for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
+        scheduled = network.scheduled[what]
+        override = next((scheduled[link] for link in changed if link in scheduled), None)
+        if getattr(change, key) is not None and override is not None:
+            message = f"topology.override[{override}].{what} has a schedule for this link; put the change into its file"
+            yield Problem((*path, key), message, getattr(change, key))
 
 
 def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:

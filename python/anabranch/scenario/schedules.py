@@ -92,9 +92,11 @@ class DelayTable(ScheduleTable):
         description="Between rows the delay changes along straight lines; with repeat, also from the last row to the first.",
     )
 
-    def compiled(self) -> dict[str, Any]:
-        """The ``ScheduleSpec`` of the core."""
-        return super().compiled() | ({"linear": True} if self.interpolate else {})
+    @model_validator(mode="after")
+    def _connect_rows(self) -> "DelayTable":
+        if self.interpolate:
+            self._compiled["linear"] = True
+        return self
 
 
 class CapacityTrace(Schedule):

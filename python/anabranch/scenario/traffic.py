@@ -159,7 +159,10 @@ class Traffic(Table):
     flows: Count = Field(1, description="Flows of every pair; they share its rate evenly, with matrix or gravity.")
     start: Duration = Field("0s", description="When the first flow starts.")
     stagger: Duration = Field("0s", description="From the start of one flow to the start of the next.")
-    stop: Duration | None = Field(None, description="When the applications stop writing (default the end of the run).")
+    stop: Duration | None = Field(
+        None,
+        description="When the applications stop writing (default the end of the run). What they have written is still sent; bulk stops sending.",
+    )
     bulk: Literal[True] | None = Field(
         None, description="All at once, without end (default, with TCP, where no other application is given)."
     )

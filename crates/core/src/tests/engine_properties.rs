@@ -144,6 +144,26 @@ fn a_flow_that_would_start_after_its_stop_does_not() {
     assert!(flows.numbers("delivered_bytes")[0] > 0.0);
 }
 
+/// All applications write more within their second than the link carries.
+#[test]
+fn what_an_application_has_written_before_its_stop_is_delivered() {
+    let delivered = |application: Value| {
+        let mut group = traffic(json!([[0, 1]]));
+        group["stop"] = json!(1000 * MS);
+        group["application"] = application;
+        run(&run_spec(2, chain(&[(10, 10)]), vec![group])).flow_table()
+    };
+    assert_eq!(delivered(json!({"kind": "bulk", "bytes": 3_000_000})).numbers("delivered_bytes"), [3e6]);
+    // A segment of 960 bytes every 384 us from 0 on.
+    let constant = delivered(json!({"kind": "constant", "rate": 20_000_000}));
+    assert_eq!(constant.numbers("delivered_bytes"), [2605.0 * 960.0]);
+    let short = delivered(json!({"kind": "short-flows", "arrivals": 40.0, "sizes": [[0, 0.0], [100_000, 1.0]]}));
+    assert_eq!(short.numbers("delivered_bytes"), short.numbers("size_bytes"));
+    // Without a size, it writes until the stop. Then only packets in flight are left: less than the link and its queue hold.
+    let endless = delivered(json!({"kind": "bulk", "bytes": null})).numbers("delivered_bytes")[0];
+    assert!(endless > 1.0e6 && endless < 1.25e6 + 80_000.0, "{endless}");
+}
+
 #[test]
 fn a_syn_sprayed_at_random_finds_the_living_path() {
     let mut spec = three_paths();

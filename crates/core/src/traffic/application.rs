@@ -49,16 +49,16 @@ impl Application {
         })
     }
 
-    /// The time from the previous write (at first: from the flow's start) to the next one, and its size in units.
-    /// `None` for a bulk, short or traced flow, which writes all at its start, and for a write later than [`Time::NEVER`].
-    pub fn next_write(&mut self) -> Option<(Duration, u32)> {
+    /// The time from the previous write (at first: from the flow's start) to the next one, of one unit. `None` for a bulk, short or
+    /// traced flow, which writes all at its start, and for a write later than [`Time::NEVER`].
+    pub fn next_write(&mut self) -> Option<Duration> {
         let gap = match &mut self.0 {
             Model::Bulk => return None,
             Model::Constant(clock) => clock.next_interval(),
             Model::Poisson { mean_interval, draws } => Duration::from_secs_f64(draws.exponential(*mean_interval)),
             Model::ParetoOnOff(model) => model.next_interval(),
         };
-        (gap.0 < Time::NEVER.0).then_some((gap, 1))
+        (gap.0 < Time::NEVER.0).then_some(gap)
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     fn intervals(spec: &ApplicationSpec, unit_bytes: u32, writes: usize) -> Vec<Duration> {
         let mut application = application(spec, unit_bytes, 0);
-        (0..writes).map(|_| application.next_write().unwrap().0).collect()
+        (0..writes).map(|_| application.next_write().unwrap()).collect()
     }
 
     #[test]
@@ -247,8 +247,7 @@ mod tests {
             off: Duration::from_millis(300),
             shape: 1.5,
         };
-        let at_once =
-            (0..10_000).filter(|flow| application(&spec, 1000, *flow).next_write().unwrap().0 == Duration::ZERO);
+        let at_once = (0..10_000).filter(|flow| application(&spec, 1000, *flow).next_write() == Some(Duration::ZERO));
         let share = at_once.count() as f64 / 1e4;
         assert!((share - 0.25).abs() < 0.02, "{share}");
     }
@@ -289,8 +288,8 @@ mod tests {
             for spec in specs {
                 let mut application = application(&spec, unit_bytes, 0);
                 for _ in 0..50 {
-                    if let Some((gap, units)) = application.next_write() {
-                        prop_assert!(gap.0 < Time::NEVER.0 && units == 1);
+                    if let Some(gap) = application.next_write() {
+                        prop_assert!(gap.0 < Time::NEVER.0);
                     }
                 }
             }

@@ -277,7 +277,7 @@ impl Traffic {
 
     fn schedule_write(&mut self, now: Time, number: u32) {
         let application = &mut self.flows[number as usize].application;
-        if let Some((wait, _)) = application.as_mut().and_then(Application::next_write) {
+        if let Some(wait) = application.as_mut().and_then(Application::next_write) {
             self.schedule(now + wait, Happening::Write(number));
         }
     }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def late_flows(case: "Case") -> Iterator[Problem]:
-    """Flows of a trace, or behind one another by ``stagger``, that would start when the run has ended."""
+    """Flows of a trace, or behind one another by ``stagger``, that would start when the run or their group has ended."""
     for index, entry in enumerate(case.variant.traffic):
         if entry.trace is not None:
             yield from _of_trace(case, entry, index)
@@ -26,10 +26,10 @@ def late_flows(case: "Case") -> Iterator[Problem]:
 
 def _of_trace(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
     assert entry.trace is not None
-    first_late = units.duration(case.variant.run.duration) - units.duration(entry.start)
+    first_late = _end(case, entry) - units.duration(entry.start)
     late = [number for number, start in enumerate(entry.trace.starts) if start >= first_late]
     if late:
-        said = _said(case, len(late), len(entry.trace.starts))
+        said = _said(case, entry, len(late), len(entry.trace.starts))
         latest = _seconds(units.duration(entry.start) + max(entry.trace.starts))
         message = f"{said}, such as {entry.trace.place(late[0])}; the last starts at {latest}"
         yield Problem(("traffic", index, "trace"), message)
@@ -38,10 +38,10 @@ def _of_trace(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
 def _staggered(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
     start, stagger = units.duration(entry.start), units.duration(entry.stagger)
     flows = len(pairs_of(entry, Names.of(case.topology), draw="")) * entry.flows
-    in_time = -(-(units.duration(case.variant.run.duration) - start) // stagger)
+    in_time = -(-(_end(case, entry) - start) // stagger)
     if flows > in_time:
         latest = _seconds(start + (flows - 1) * stagger)
-        message = f"{_said(case, flows - in_time, flows)}; the last starts at {latest}"
+        message = f"{_said(case, entry, flows - in_time, flows)}; the last starts at {latest}"
         yield Problem(("traffic", index, "stagger"), message, entry.stagger)
 
 
@@ -61,8 +61,17 @@ def small_demands(case: "Case") -> Iterator[Problem]:
             yield Problem(("traffic", index, key), message, entry.scale if key == "scale" else MISSING)
 
 
-def _said(case: "Case", late: int, flows: int) -> str:
-    return f'{late} of {flows} flows start after the end of the run (duration "{case.variant.run.duration}")'
+def _end(case: "Case", entry: "Traffic") -> int:
+    """From when on no flow of a group starts, picoseconds."""
+    duration = units.duration(case.variant.run.duration)
+    return duration if entry.stop is None else min(units.duration(entry.stop), duration)
+
+
+def _said(case: "Case", entry: "Traffic", late: int, flows: int) -> str:
+    duration = case.variant.run.duration
+    stopped = _end(case, entry) < units.duration(duration)
+    end = f'their stop "{entry.stop}"' if stopped else f'the end of the run (duration "{duration}")'
+    return f"{late} of {flows} flows start after {end}"
 
 
 def _seconds(picoseconds: int) -> str:

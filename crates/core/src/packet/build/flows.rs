@@ -8,7 +8,7 @@ use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, NodeId, RunSpec, TrafficSpec, TransportSpec};
 use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// An on-off source may need at most this many on periods to send one packet.
 const MAX_ON_PERIODS: u64 = 1_000;
@@ -105,10 +105,9 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
     let pairs = group.pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, group.flows_per_pair as usize));
     Ok(pairs
         .enumerate()
-        .map(|(number, pair)| PlannedFlow {
-            pair,
-            start: Time::ZERO + group.start + group.stagger * number as u64,
-            bytes,
+        .map(|(number, pair)| {
+            let later = Duration(group.stagger.0.saturating_mul(number as u64).min(Time::NEVER.0));
+            PlannedFlow { pair, start: Time::ZERO + group.start + later, bytes }
         })
         .collect())
 }

@@ -282,7 +282,7 @@ impl<P> EmulatedNetwork<P> {
                     arrivals.set(link, Time::NEVER);
                 }
             }
-            NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
+            NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(link)),
             NetworkEvent::Reroute(routing) => self.reroute(routing),
             NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),

@@ -219,17 +219,17 @@ impl Hosts {
             FlowState::Pending | FlowState::Finished(_) => return,
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
-                    let segments = writer.write();
-                    connection.sender.write(now, segments);
+                    writer.write();
+                    connection.sender.write(now, 1);
                 }
-                _ => connection.sender.close(),
+                None if context.network.sizes(index).last_segment == u32::MAX => connection.sender.close(),
+                _ => {} // what was written before the stop is still to be sent
             },
             FlowState::Udp(datagrams) if !stopped => {
-                for _ in 0..datagrams.writer.write() {
-                    let number = datagrams.sent;
-                    datagrams.sent = number.wrapping_add(1);
-                    context.send(Packet::new(index, number, number, 0), number, identity);
-                }
+                datagrams.writer.write();
+                let number = datagrams.sent;
+                datagrams.sent = number.wrapping_add(1);
+                context.send(Packet::new(index, number, number, 0), number, identity);
             }
             FlowState::Udp(_) => {}
         }

@@ -217,7 +217,7 @@ impl<L: EventLoop> Engine<L> {
                     event_loop.on_failed(now, link);
                 }
             }
-            NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
+            NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(link)),
             NetworkEvent::Reroute(routing) => self.reroute(routing),
             NetworkEvent::Impair(links, loss, changes) => network.impair(&links, loss.as_ref(), spec.seed, changes),
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),

@@ -364,8 +364,8 @@ impl Network {
     }
 
     /// Brings a link up again, empty.
-    pub(in crate::packet) fn repair(&mut self, now: Time, link: LinkId) {
-        self.links[link as usize].repair(now);
+    pub(in crate::packet) fn repair(&mut self, link: LinkId) {
+        self.links[link as usize].repair();
         self.forwarding.set_up(link, true);
     }
 

@@ -64,26 +64,24 @@ impl FlowIdentity {
 /// An application that writes during the run, with its next write.
 pub struct Writer {
     application: Application,
-    due: Option<(Time, u32)>,
+    due: Option<Time>,
 }
 
 impl Writer {
     /// An application that starts now.
     pub fn new(mut application: Application, now: Time) -> Writer {
-        let due = application.next_write().map(|(wait, units)| (now + wait, units));
+        let due = application.next_write().map(|wait| now + wait);
         Writer { application, due }
     }
 
     /// Time of its next write; `None` if it has stopped.
     pub fn next(&self) -> Option<Time> {
-        self.due.map(|(at, _)| at)
+        self.due
     }
 
-    /// The segments or datagrams of the write that is due.
-    pub fn write(&mut self) -> u32 {
-        let Some((at, units)) = self.due else { return 0 };
-        self.due = self.application.next_write().map(|(wait, units)| (at + wait, units));
-        units
+    /// Writes a segment or datagram, and determines when the next one is due.
+    pub fn write(&mut self) {
+        self.due = self.due.and_then(|at| self.application.next_write().map(|wait| at + wait));
     }
 }
 

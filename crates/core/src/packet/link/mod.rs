@@ -271,8 +271,7 @@ impl Link {
     pub fn fail(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore) -> Vec<Packet> {
         self.up = false;
         self.classify();
-        self.idle = self.idle + (now - self.busy_until);
-        self.busy_until = now;
+        self.busy_until = self.busy_until.min(now);
         self.counters.bytes -= self.bytes_in_fifo(sizes, fifos);
         let mut lost = fifos.drain(&mut self.fifo);
         self.counters.transmissions += lost.len() as u64;
@@ -295,11 +294,46 @@ impl Link {
         lost
     }
 
-    /// Brings the link up again, empty.
-    pub fn repair(&mut self, now: Time) {
+    /// Brings the link up again, empty. While it was down its transmitter was idle, as RED's average knows.
+    pub fn repair(&mut self) {
         self.up = true;
         self.classify();
-        self.idle = self.idle + (now - self.busy_until);
-        self.busy_until = self.busy_until.max(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::spec::QueueSpec;
+    use serde_json::json;
+
+    /// 8 Mbit/s take 1 ms for 1000 bytes. Ten packets come at once, so that RED's average exceeds twice its maximum. The link fails for a
+    /// second, in which 995 packets could have passed. Half of the average remains after each (Floyd and Jacobson 1993, section 4).
+    #[test]
+    fn the_average_queue_of_red_falls_while_the_link_is_down() {
+        let red = json!({"discipline": "red", "minimum": 1.0, "maximum": 2.0, "probability": 1.0, "weight": 0.5, "ecn": false});
+        let queue = QueueSpec { limit: QueueLimit::Packets(100), discipline: serde_json::from_value(red).unwrap() };
+        let spec = LinkSpec {
+            src: 0,
+            dst: 1,
+            rate: Rate(8_000_000),
+            delay: Duration::from_millis(1),
+            cost: 1.0,
+            queue,
+            loss: None,
+            rate_schedule: None,
+            delay_schedule: None,
+            jitter: None,
+        };
+        let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
+        let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
+        let packet = Packet::new(0, 0, 0, 0);
+        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, &sizes, &mut fifos));
+        assert_eq!(first[9], Offer::Dropped);
+        link.fail(Time::ZERO + Duration::from_millis(5), &sizes, &mut fifos);
+        link.repair();
+        let later = link.offer_to_any(Time::ZERO + Duration::from_secs(1), packet, &sizes, &mut fifos);
+        assert_ne!(later, Offer::Dropped);
     }
 }
