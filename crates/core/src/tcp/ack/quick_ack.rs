@@ -344,10 +344,10 @@ mod tests {
     fn the_rtt_of_the_syn_ack_gives_the_timeout() {
         let mut policy = delaying(0);
         policy.on_handshake(Duration::from_millis(6));
-        assert_eq!(take(&mut policy, in_order(16 + 206)), When::By(ms(262)));
-        policy.on_ack_sent(ms(262));
-        assert_eq!(take(&mut policy, in_order(222 + 207)), When::Now);
-        let answered = (0..20).take_while(|at| take(&mut policy, in_order(430 + at)) == When::Now).count();
+        assert_eq!(take(&mut policy, in_order(15 + 206)), When::By(ms(221 + 40)));
+        policy.on_ack_sent(ms(221 + 40));
+        assert_eq!(take(&mut policy, in_order(221 + 207)), When::Now);
+        let answered = (0..20).take_while(|at| take(&mut policy, in_order(429 + at)) == When::Now).count();
         assert_eq!(answered, 15);
         policy.on_handshake(Duration::from_millis(150));
         assert_eq!(policy.timeout, Duration::from_millis(450)); // SRTT and twice as much, which is 4 RTTVAR
