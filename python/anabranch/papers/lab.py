@@ -1,12 +1,12 @@
 """Runs studies: all experiments together, then the findings. Finished runs are reused."""
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import anabranch
 from anabranch.extras import require
 from anabranch.locks import Lock
 from anabranch.output_files import unwritable, write_json
@@ -65,8 +65,8 @@ def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bo
 
 
 def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-    """The result of ``compute``, as JSON has it: a kept one, if inputs, build of the engine and code of the study are the same."""
-    text = json.dumps([engine_build(), _code(compute), inputs], sort_keys=True, default=str)
+    """The result of ``compute``, as JSON has it: a kept one, if inputs, build of the engine and code of the package are the same."""
+    text = json.dumps([engine_build(), _code(), inputs], sort_keys=True, default=str)
     path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) ->
     return json.loads(path.read_text(encoding="utf-8"))["result"]
 
 
-def _code(compute: Callable[[], Any]) -> str:
-    """Hash of all modules in the folder of the module that defines ``compute``."""
-    folder = Path(inspect.getfile(compute)).parent
-    return sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()
+def _code() -> str:
+    """Hash of all modules of the package: a result may come from any of them, as from `anabranch.robust`."""
+    package = Path(anabranch.__file__).parent
+    return sha256(b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))).hexdigest()
