@@ -98,6 +98,17 @@ def test_volume_is_that_of_the_links_table_and_nothing_is_malformed(captured: Re
 
 
 @needs_tshark
+def test_linux_s_acks_are_longer_by_their_sack_option(tmp_path: Path) -> None:
+    text = CAPTURE + SPRAYED.replace('stack = "newreno"', 'stack = "linux-reno"')
+    result = Scenario.from_toml(text).run(seed=1, directory=tmp_path)
+    rows = frames(tmp_path / "captures" / "0-In-Client.pcapng", "tcp.options.sack_le")
+    blocks = [len(row["tcp.options.sack_le"].split(",")) if row["tcp.options.sack_le"] else 0 for row in rows]
+    assert max(blocks) == 3, "a fourth does not fit beside timestamps"
+    options = [2 + 2 + 8 * count if count else 0 for count in blocks]  # two NOPs, kind and length
+    assert sum(HEADER + option for option in options) == link_row(result, "In", "Client")["bytes"]
+
+
+@needs_tshark
 def test_sequence_numbers_cover_the_payload_once_and_in_steps_of_the_mss(both_directions: Path) -> None:
     rows = frames(both_directions, "tcp.seq", "tcp.ack", "tcp.len", "tcp.flags.syn", "tcp.srcport", "tcp.window_size")
     data = [(int(row["tcp.seq"]), int(row["tcp.len"])) for row in rows if row["tcp.len"] != "0"]

@@ -6,7 +6,7 @@ use crate::packet::forwarding::select::PacketKey;
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, NodeId, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, Follows, NodeId, RunSpec, TrafficSpec, TransportSpec};
 use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
 use crate::units::{Duration, Time};
 
@@ -130,7 +130,8 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
             let full = stack.mss + stack.header;
             let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
             let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
-            Ok(PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment))
+            let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
+            Ok(if stack.follows == Follows::Linux { sizes.with_blocks() } else { sizes })
         }
     }
 }

@@ -188,7 +188,7 @@ impl Burst<'_> {
     fn answer_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
         let (now, last) = (self.packet.arrival(), template.sizes.last_segment);
         if let Some(ack) = connection.answer(now, self.packet.words(), last, self.pool) {
-            self.send(ack, u32::from(template.sizes.header()), template, outlet);
+            self.send(ack, template.sizes.of_ack(&ack), template, outlet);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The sizes of a flow's packets.
 
-use super::packet::{ACK, Packet, RETRANSMISSION, SYN};
+use super::packet::{ACK, HAS_SACK, Packet, RETRANSMISSION, SYN};
+use super::sack_pool;
 
 /// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
 pub struct FlowSizes {
@@ -66,6 +67,8 @@ pub struct PacketSizes {
     by_kind: [u16; 4],
     /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
+    /// Whether SACK blocks make an ACK longer.
+    counts_blocks: bool,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
     pub last_segment: u32,
 }
@@ -73,7 +76,12 @@ pub struct PacketSizes {
 impl PacketSizes {
     /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
     pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
-        PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
+        PacketSizes { by_kind: [full, last, header, header], ecn_capable, counts_blocks: false, last_segment }
+    }
+
+    /// The sizes, with ACKs that are longer by their SACK option.
+    pub const fn with_blocks(self) -> PacketSizes {
+        PacketSizes { counts_blocks: true, ..self }
     }
 
     /// Segments of the whole flow; `u32::MAX` if it does not end.
@@ -130,6 +138,18 @@ impl PacketSizes {
         // An index instead of branches: data and ACKs alternate too irregularly to predict.
         let is_last = usize::from(packet.segment() == self.last_segment);
         let is_header = usize::from(packet.has(ACK | SYN) | self.is_behind_data(packet));
-        u32::from(self.by_kind[2 * is_header + is_last])
+        u32::from(self.by_kind[2 * is_header + is_last]) + self.sack_option(packet)
+    }
+
+    /// The size of an ACK, bytes.
+    #[inline(always)]
+    pub fn of_ack(&self, ack: &Packet) -> u32 {
+        u32::from(self.header()) + self.sack_option(ack)
+    }
+
+    /// Bytes of the SACK option, if they count.
+    #[inline(always)]
+    fn sack_option(&self, packet: &Packet) -> u32 {
+        if packet.has(HAS_SACK) && self.counts_blocks { sack_pool::option_bytes(packet.number()) } else { 0 }
     }
 }

@@ -40,6 +40,15 @@ pub struct SackPool {
 
 const NONE: u32 = u32::MAX;
 
+/// Bytes of the option that has the blocks of a handle (RFC 2018 section 3), with two NOPs before it; 0 without blocks.
+pub fn option_bytes(handle: u32) -> u32 {
+    match handle & (LENGTH | DUPLICATE) {
+        DUPLICATE => 0,
+        0 => 4 + 8 * 4,
+        _ => 4 + 8 * (handle & LENGTH),
+    }
+}
+
 impl Default for SackPool {
     fn default() -> SackPool {
         SackPool {
@@ -190,6 +199,7 @@ mod tests {
         ) {
             let mut pool = SackPool::default();
             let mut kept = Vec::new();
+            let bytes_of = |blocks: usize| if blocks == 0 { 0 } else { 2 + 2 + 8 * blocks }; // two NOPs, kind and length
             for (number, (blocks, has_duplicate, window, taken)) in acks.into_iter().enumerate() {
                 let blocks: Vec<Range> = blocks.iter().map(|(start, length)| (*start, start + length)).collect();
                 let (duplicate, held) = if has_duplicate && !blocks.is_empty() { (Some(blocks[0]), &blocks[1..]) } else { (None, &blocks[..]) };
@@ -208,6 +218,7 @@ mod tests {
                     pool.read(handle, &mut read);
                     prop_assert_eq!(pool.announcement(handle), said);
                     prop_assert_eq!((pool.number(handle), read), (number, sack));
+                    prop_assert_eq!(option_bytes(handle) as usize, bytes_of(sack.all().len()));
                     pool.take(handle, &mut taken);
                     prop_assert_eq!(taken, sack);
                 }
