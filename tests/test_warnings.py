@@ -326,6 +326,7 @@ UNUSED = [
     ('preset = "mprc"', "f_rto = true"),
     ('preset = "newreno"', 'ecn_echo = "exact"'),
     ('preset = "newreno"', "hz = 1000"),
+    ('preset = "bbr"', "segmentation_offload = false"),
 ]
 
 

@@ -41,10 +41,10 @@ SETTINGS = (
 AS_ABOVE = "The settings and Linux's differences are those of one flow above."
 DIFFERENCES = (
     f"Linux has its default sysctls and {kernel.JIFFIES_PER_SECOND} jiffies per second, with three exceptions. Segmentation offload is "
-    f"off, so that every segment is a packet. Ours paces by two segments at least, as Linux's BBR does with offload. Short queues lose more of such pairs. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
+    f"off, so that every segment is a packet; ours has `segmentation_offload = false`. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
     f"queues never bind, because the device accepts packets at once.",
     "A mark (PSH) comes where half of the largest window ends. Linux knows the window when data is written, ours when it is sent.",
-    "Linux's ACKs carry SACK blocks of 12 to 36 bytes and its SYN has 60 bytes. Here every packet without payload has 52.",
+    "Linux's SYN has 60 bytes, here it has 52 like an ACK without SACK blocks.",
 )
 
 

@@ -31,9 +31,10 @@ SIZES = {"mss": f"{PAYLOAD_BYTES} bytes", "header": f"{WIRE_BYTES - PAYLOAD_BYTE
 
 CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    name: {"preset": f"linux-{name}", **CLOCK} for name in (*CONGESTION, *CONTROLS, "cdg", "dctcp")
+    name: {"preset": f"linux-{name}", "segmentation_offload": False, **CLOCK}
+    for name in (*CONGESTION, *CONTROLS, "cdg", "dctcp")
 }
-"""Ours, with the clock of that kernel."""
+"""Ours, with the clock of that kernel and without offload, as the peer."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""

@@ -279,6 +279,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "rto_granularity": units.duration(stack.rto_granularity),
         "follows": stack.follows,
         "hz": stack.hz,
+        "segmentation_offload": stack.segmentation_offload,
         "restart_after_idle": stack.restart_after_idle,
     }
 

@@ -238,6 +238,9 @@ pub struct StackSpec {
     /// Ticks of the kernel's clock a second, where the sender follows Linux.
     #[serde(default = "default_hz")]
     pub hz: u32,
+    /// Whether a paced sender that follows Linux may send several segments at once (TSO, GSO).
+    #[serde(default = "default_segmentation_offload")]
+    pub segmentation_offload: bool,
     /// Whether an idle RTO ends the window (RFC 5681 section 4.1).
     #[serde(default = "default_restart_after_idle")]
     pub restart_after_idle: bool,
@@ -249,6 +252,10 @@ fn default_rto_granularity() -> Duration {
 
 fn default_hz() -> u32 {
     250
+}
+
+fn default_segmentation_offload() -> bool {
+    true
 }
 
 fn default_restart_after_idle() -> bool {
@@ -279,6 +286,11 @@ impl StackSpec {
     /// The window that the receiver advertises, whole segments; at least one.
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Whether a paced sender sends several segments at once.
+    pub fn sends_quanta(&self) -> bool {
+        self.follows == Follows::Linux && self.segmentation_offload
     }
 
     /// The loss detection in use. Linux's RACK needs SACK; without it Linux counts duplicate ACKs and sends no probes

@@ -172,6 +172,10 @@ class Stack(Table):
         le=1200,
         description="Ticks of the kernel's clock a second (100, 250, 300 or 1000): they round the timers of a sender that follows Linux, and are the jiffies of an eBPF program.",
     )
+    segmentation_offload: bool = Field(
+        True,
+        description="Whether a paced sender that follows Linux may send several segments at once; false as after `ethtool -K eth0 tso off gso off`.",
+    )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="before")

@@ -34,6 +34,7 @@ pub fn rfc() -> StackSpec {
         follows: Follows::Rfc,
         hz: 250,
         restart_after_idle: true,
+        segmentation_offload: true,
     }
 }
 

@@ -164,6 +164,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         follows: switches.follows,
         hz: 250,
         restart_after_idle: switches.restart_after_idle,
+        segmentation_offload: true,
     }
 }
 

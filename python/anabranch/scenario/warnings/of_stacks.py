@@ -29,6 +29,9 @@ def _unused(name: str, stack: Stack) -> Iterator[Problem]:
         "spurious": stack.spurious == "dsack" and not stack.sack and "without SACK there is no DSACK",
         "f_rto": stack.f_rto and stack.detection.name == "fast-rto" and "fast-rto never claims a timeout",
         "ecn_echo": stack.ecn_echo == "exact" and not stack.ecn and "no queue marks without ecn = true",
+        "segmentation_offload": not stack.segmentation_offload
+        and stack.follows != "linux"
+        and 'only a stack with follows = "linux" sends several segments at once',
         "hz": stack.follows != "linux"
         and not isinstance(stack.congestion, ProgramControl)
         and 'only a stack with follows = "linux" and an eBPF program count in ticks',

@@ -6,7 +6,7 @@ use super::loss::{self, PathLoss};
 use super::provided;
 use super::watch::Watch;
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
-use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
@@ -261,7 +261,7 @@ fn model(
         ..control
     });
     let burst = match transport {
-        TransportSpec::Tcp { stack } if paced && spec.stacks[stack].follows == Follows::Linux => LINUX_QUANTUM,
+        TransportSpec::Tcp { stack } if paced && spec.stacks[stack].sends_quanta() => LINUX_QUANTUM,
         _ if paced => 1.0,
         _ => 1.0 / acks,
     };

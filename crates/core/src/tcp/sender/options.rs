@@ -35,6 +35,8 @@ pub(super) struct Options {
     /// Recovery is Linux's: without SACK it is as for others.
     pub(super) recovers_as_linux: bool,
     pub(super) restart_after_idle: bool,
+    /// A paced sender sends several segments at once.
+    pub(super) quanta: bool,
     pub(super) prediction: Prediction,
     /// The detector has no deadline but that of the retransmission timer.
     pub(super) only_the_timer: bool,
@@ -77,6 +79,7 @@ impl Options {
             follows: stack.follows,
             recovers_as_linux: stack.follows == Follows::Linux && stack.sack,
             restart_after_idle: stack.restart_after_idle,
+            quanta: stack.sends_quanta(),
             prediction,
             only_the_timer: detector.has_only_the_timer(),
             paces,

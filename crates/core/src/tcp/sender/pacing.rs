@@ -55,7 +55,10 @@ impl Sender {
             let minimum = self.congestion.min_quantum(now);
             let payload = self.options.payload;
             let rate = rate.share(payload, self.options.wire_bytes);
-            let limit = quantum_segments(rate, payload, self.rtt.minimum(), minimum);
+            let limit = match self.options.quanta {
+                true => quantum_segments(rate, payload, self.rtt.minimum(), minimum),
+                false => 1, // sk_gso_max_segs
+            };
             *quantum = Quantum { began: now, due: self.next_send, segments: 0, limit };
         }
         quantum.segments += 1;

@@ -12,6 +12,18 @@ fn linux() -> Pair {
     }))
 }
 
+/// With segmentation offload, Linux sends at least two paced segments at one instant, without it one.
+#[test]
+fn without_segmentation_offload_paced_segments_leave_one_by_one() {
+    for (offload, at_once) in [(true, 2), (false, 1)] {
+        let mut pair = Pair::new(json!({
+            "follows": "linux", "congestion": {"name": "linux-reno"}, "pacing": true, "segmentation_offload": offload
+        }));
+        let sent = pair.at(40).deliver(0..10);
+        assert_eq!(sent.len(), at_once, "{sent:?}");
+    }
+}
+
 /// Segment 0 was behind segment 6 by seven segments, which is more than three: then the SACK of segment 2 grows the window as well.
 #[test]
 fn after_reordering_beyond_three_segments_sack_blocks_alone_grow_the_window() {
