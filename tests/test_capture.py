@@ -106,6 +106,8 @@ def test_linux_s_acks_are_longer_by_their_sack_option(tmp_path: Path) -> None:
     assert max(blocks) == 3, "a fourth does not fit beside timestamps"
     options = [2 + 2 + 8 * count if count else 0 for count in blocks]  # two NOPs, kind and length
     assert sum(HEADER + option for option in options) == link_row(result, "In", "Client")["bytes"]
+    data = frames(tmp_path / "captures" / "0-Client-In.pcapng", "tcp.len")
+    assert sum(int(row["tcp.len"]) + HEADER for row in data) == link_row(result, "Client", "In")["bytes"]
 
 
 @needs_tshark

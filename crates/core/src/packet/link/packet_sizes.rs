@@ -138,7 +138,8 @@ impl PacketSizes {
         // An index instead of branches: data and ACKs alternate too irregularly to predict.
         let is_last = usize::from(packet.segment() == self.last_segment);
         let is_header = usize::from(packet.has(ACK | SYN) | self.is_behind_data(packet));
-        u32::from(self.by_kind[2 * is_header + is_last]) + self.sack_option(packet)
+        let option = if packet.has(ACK) { self.sack_option(packet) } else { 0 };
+        u32::from(self.by_kind[2 * is_header + is_last]) + option
     }
 
     /// The size of an ACK, bytes.
@@ -147,9 +148,9 @@ impl PacketSizes {
         u32::from(self.header()) + self.sack_option(ack)
     }
 
-    /// Bytes of the SACK option, if they count.
+    /// Bytes of an ACK's SACK option, if they count.
     #[inline(always)]
-    fn sack_option(&self, packet: &Packet) -> u32 {
-        if packet.has(HAS_SACK) && self.counts_blocks { sack_pool::option_bytes(packet.number()) } else { 0 }
+    fn sack_option(&self, ack: &Packet) -> u32 {
+        if ack.has(HAS_SACK) && self.counts_blocks { sack_pool::option_bytes(ack.number()) } else { 0 }
     }
 }
