@@ -688,7 +688,7 @@ class TestChart:
         assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
 
     def test_fifteen_stacks_have_fifteen_colours(self) -> None:
-        """As many as there are congestion controls; the palette has ten, which come first and unchanged."""
+        """There are more congestion controls than the ten colours of the palette, which come first and unchanged."""
         colours = chart.stack_colour([f"stack {number}" for number in range(15)])["scale"]["range"]
         assert colours[:10] == chart.PALETTE
         assert len(set(colours)) == 15

@@ -210,7 +210,7 @@ def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_
 
 
 def test_a_treatment_has_one_name_under_all_conditions(tmp_path: Path) -> None:
-    """Two groups choose their stacks. What is best for one group is worst for the other: no choice is best for both."""
+    """Two groups choose their stacks. The best choice for one group is the worst for the other: none is best for both."""
     document = {
         "topology": {"generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "20Mbps", "bottleneck_delay": "5ms"}},
         "impairments": [{"link": ["left", "right"], "loss": 0.01}],

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import fmean, median, quantiles
 
 from bench.peers.linux import kernel
-from validation.against_real_linux import CELL_TOLERANCE, MEDIAN_TOLERANCE
+from validation.against_real_linux import CELL_TOLERANCE, MEDIAN_TOLERANCE, both_sides
 from validation.random_networks import Network, network, run_here, run_linux
 from validation.real_linux_cells import DURATION_S, Run
 from validation.section import Section, percent
 from validation.table import Table
-from validation.work import in_parallel
 
 NETWORKS = 100
 Kind = Callable[[Network], bool]
@@ -138,13 +136,8 @@ COUNTS: Sequence[Callable[[Run], int]] = (lambda run: run.retransmits, lambda ru
 
 
 def _compared(networks: Sequence[Network]) -> list[Compared]:
-    kernel.built()
-    jobs = [partial(one, net, seed) for net in networks for one in (run_linux, run_here) for seed in net.draws]
-    runs = iter(in_parallel("Random networks, against Linux", jobs))
-    return [
-        Compared(net, [next(runs) for _ in net.draws], [next(runs) for _ in net.draws])  # in the order of the jobs
-        for net in networks
-    ]
+    runs = both_sides("Random networks, against Linux", networks, run_linux, run_here)
+    return [Compared(net, *of_net) for net, of_net in zip(networks, runs, strict=True)]
 
 
 def _two(values: Sequence[float]) -> tuple[str, str]:

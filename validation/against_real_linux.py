@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Protocol
 
 from bench.peers.linux import kernel
 from validation import real_linux_cells
@@ -46,6 +46,14 @@ DIFFERENCES = (
     "A mark (PSH) comes where half of the largest window ends. Linux knows the window when data is written, ours when it is sent.",
     "Linux's SYN has 60 bytes, here it has 52 like an ACK without SACK blocks.",
 )
+
+
+class Seeded(Protocol):
+    """What runs once for each of its seeds."""
+
+    @property
+    def seeds(self) -> range:
+        """The seeds."""
 
 
 @dataclass(frozen=True)
@@ -474,14 +482,20 @@ def _section(
 
 def _results(label: str, cells: Sequence[Cell]) -> list[Result]:
     """Both sides of the cells; Linux has its defaults."""
+    runs = both_sides(label, cells, partial(run_linux, settings={}), run_here)
+    return [Result(cell, *of_cell) for cell, of_cell in zip(cells, runs, strict=True)]
+
+
+def both_sides(
+    label: str, cells: Sequence[Seeded], linux: Callable[..., Run], here: Callable[..., Run]
+) -> list[tuple[list[Run], list[Run]]]:
+    """The runs of Linux and of this engine in each cell, seed by seed."""
     kernel.built()
-    sides = (partial(run_linux, settings={}), run_here)
-    jobs: list[Callable[[], Run]] = [partial(one, cell, seed) for cell in cells for one in sides for seed in cell.seeds]
-    runs = iter(in_parallel(label, jobs))
-    return [
-        Result(cell, [next(runs) for _ in cell.seeds], [next(runs) for _ in cell.seeds])  # in the order of the jobs
-        for cell in cells
+    jobs: list[Callable[[], Run]] = [
+        partial(side, cell, seed) for cell in cells for side in (linux, here) for seed in cell.seeds
     ]
+    runs = iter(in_parallel(label, jobs))
+    return [([next(runs) for _ in cell.seeds], [next(runs) for _ in cell.seeds]) for cell in cells]  # as the jobs
 
 
 def _setting(settings: Mapping[str, str]) -> str:

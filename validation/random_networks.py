@@ -5,12 +5,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from threading import Event
 from typing import Any
 
-from anabranch.compile import compile_run
-from anabranch.engines import packet
-from anabranch.scenario import Scenario
 from bench.peers.linux import case as peer
 from bench.peers.linux.runs import run as run_peer
 from validation.lost_packets import bernoulli
@@ -25,8 +21,9 @@ from validation.real_linux_cells import (
     STACKS,
     WIRE_BYTES,
     Run,
+    run_document,
 )
-from validation.work import Unrecorded, seconds
+from validation.work import seconds
 
 DRAWS = range(1, 5)
 
@@ -76,8 +73,8 @@ class Network:
         return self.hops[0].mark_packets is not None
 
     @property
-    def draws(self) -> range:
-        """The seeds of the runs: of start times and losses; one where neither matters."""
+    def seeds(self) -> range:
+        """The seeds of start times and losses, one for each run; one where neither matters."""
         alone = self.flows[0]
         return DRAWS if len(self.flows) > 1 or alone.loss > 0 or alone.control == "bbr" else range(1, 2)
 
@@ -163,13 +160,7 @@ def run_linux(net: Network, seed: int) -> Run:
 
 def run_here(net: Network, seed: int) -> Run:
     """One run of this engine."""
-    case = Scenario(document(net, seed)).cases[0]
-    flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
-    return Run(
-        tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
-        int(flows["retransmits"].sum()),
-        int(flows["timeouts"].sum()),
-    )
+    return run_document(document(net, seed), seed)
 
 
 def document(net: Network, seed: int) -> Mapping[str, Any]:

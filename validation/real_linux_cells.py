@@ -7,6 +7,7 @@ exception.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import isnan
 from threading import Event
 from typing import Any
 
@@ -238,13 +239,18 @@ def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
 
 def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
     """One run of this engine; `stack` changes keys of the stacks."""
-    case = Scenario(document(cell, seed, **stack)).cases[0]
-    flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
+    return run_document(document(cell, seed, **stack), seed)
+
+
+def run_document(document: Mapping[str, Any], seed: int) -> Run:
+    """One run of this engine of a scenario."""
+    flows = packet.simulate(compile_run(Scenario(document).cases[0], seed), Unrecorded(), Event()).flows
+    completion_s = float(flows["fct_s"][0])
     return Run(
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
         int(flows["retransmits"].sum()),
         int(flows["timeouts"].sum()),
-        float(flows["fct_s"][0]) if cell.segments else None,
+        None if isnan(completion_s) else completion_s,
     )
 
 

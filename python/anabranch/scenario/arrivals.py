@@ -34,7 +34,7 @@ def link_capacities(section: TopologySection, topology: "Topology", names: Names
 
 
 def mean_size(short: Short, unit: int = 1) -> float:
-    """The mean size of the flows in units of so many payload bytes, each flow rounded up: in bytes, or in segments.
+    """The mean size of the flows, each rounded up to whole units of this many payload bytes: in bytes, or in segments.
 
     The distribution is uniform between two points, so the mean is the integral of the rounded size over each piece.
     """

@@ -74,8 +74,8 @@ impl FlowView<'_> {
         };
         let (kind, payload_length) = match self.stack {
             Some(stack) => {
-                let is_bare = packet.has(ACK);
-                let payload_length = if is_bare { 0 } else { self.sizes.of(packet) - u32::from(self.sizes.header()) };
+                let header = u32::from(self.sizes.header());
+                let payload_length = if packet.has(ACK) { 0 } else { self.sizes.of(packet) - header };
                 (CapturedKind::Tcp(self.segment(stack, packet, sack)), payload_length)
             }
             None => (CapturedKind::Udp, self.sizes.of(packet).saturating_sub(UDP_HEADERS)),

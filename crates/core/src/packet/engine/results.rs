@@ -201,8 +201,8 @@ columns! {
         loss_ratio: Number = ratio(row.losses(), row.packets() + row.taken_by_failures());
         /// Packets marked with congestion experienced (ECN).
         marks: Count in "packets" = row.total.marks - row.warm.marks;
-        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run; with CoDel of
-        /// those that left it.
+        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With CoDel, of
+        /// all packets that left the queue.
         queue_delay_mean_s: Number in "s", unknown "there was none" = row.mean_wait_s();
         /// Longest such wait.
         queue_delay_max_s: Number in "s" = row.total.wait_max.as_secs();

@@ -305,7 +305,7 @@ impl Link {
 mod tests {
     use super::*;
     use crate::packet::link::packet_sizes::PacketSizes;
-    use crate::spec::QueueSpec;
+    use crate::packet::properties::link_oracle;
     use serde_json::json;
 
     /// 8 Mbit/s take 1 ms for 1000 bytes. Ten packets come at once, so that RED's average exceeds twice its maximum. The link fails for a
@@ -313,19 +313,7 @@ mod tests {
     #[test]
     fn the_average_queue_of_red_falls_while_the_link_is_down() {
         let red = json!({"discipline": "red", "minimum": 1.0, "maximum": 2.0, "probability": 1.0, "weight": 0.5, "ecn": false});
-        let queue = QueueSpec { limit: QueueLimit::Packets(100), discipline: serde_json::from_value(red).unwrap() };
-        let spec = LinkSpec {
-            src: 0,
-            dst: 1,
-            rate: Rate(8_000_000),
-            delay: Duration::from_millis(1),
-            cost: 1.0,
-            queue,
-            loss: None,
-            rate_schedule: None,
-            delay_schedule: None,
-            jitter: None,
-        };
+        let spec = link_oracle::spec(QueueLimit::Packets(100), serde_json::from_value(red).unwrap());
         let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
         let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
         let packet = Packet::new(0, 0, 0, 0);

@@ -23,7 +23,8 @@ struct Coming {
     again: bool,
 }
 
-fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
+/// A link of 8 Mbit/s with this queue.
+pub fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
     // 1 byte lasts 1 microsecond.
     let delay = Duration::from_micros(3_000);
     let queue = QueueSpec { limit, discipline };

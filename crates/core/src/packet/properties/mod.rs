@@ -2,7 +2,7 @@
 
 mod agreement;
 mod conservation;
-mod link_oracle;
+pub mod link_oracle;
 mod measuring;
 pub mod random_run;
 mod retirement;
