@@ -33,7 +33,7 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
 """The keys that turn off each rule of Linux."""
 
 SETTINGS = (
-    f"Bulk flows for {DURATION_S} s from their start. Queues are drop-tail. Both sides lose the same list of data packets behind the "
+    f"Bulk flows for {DURATION_S} s from their start. Queues are drop-tail. Both sides lose the same list of packets behind the "
     f"queue. ACKs return over links with the same rates and delays and are never lost. Segments of 1448 bytes in packets of 1500, "
     f"initial window 10, least timeout 200 ms, quick and delayed ACKs, SACK, timestamps. Payload counts once, when it first arrives. "
     f"Where draws matter, values are means of two draws."
@@ -44,7 +44,7 @@ DIFFERENCES = (
     f"off, so that every segment is a packet; ours has `segmentation_offload = false`. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
     f"queues never bind, because the device accepts packets at once.",
     "A mark (PSH) comes where half of the largest window ends. Linux knows the window when data is written, ours when it is sent.",
-    "Linux's SYN has 60 bytes, here it has 52 like an ACK without SACK blocks.",
+    "Linux's timers are asleep until they are due, and its clock ticks as ours does. The receiver does not close its side, so it sends no FIN.",
 )
 
 

@@ -88,7 +88,7 @@ class Network:
         return flow * (0.5 + 0.037 * seed)
 
     def lost(self, flow: int, seed: int) -> list[int]:
-        """Numbers of a flow's packets that are lost; the SYN has the first."""
+        """Numbers of a flow's packets that are lost; the SYN has the first, the ACK that ends the handshake the second."""
         packets = max(hop.rate_bps for hop in self.hops) * DURATION_S // (8 * WIRE_BYTES) + 1000
         return bernoulli(self.flows[flow].loss, packets, seed + 1000 * flow + 77 * self.number)
 

@@ -81,9 +81,9 @@ class Cell:
         return self.draws if drawn else range(1, 2)
 
     def lost(self, path: int, seed: int) -> list[int]:
-        """Numbers of the packets lost on a path; the SYN has the first."""
+        """Numbers of the packets lost on a path; the SYN has the first, the ACK that ends the handshake the second."""
         if self.lost_segments:
-            return [segment + 2 for segment in self.lost_segments]
+            return [segment + 3 for segment in self.lost_segments]
         return bernoulli(self.loss, self.rate_bps * DURATION_S // (8 * WIRE_BYTES) + 1000, seed + 1000 * path)
 
     def start_s(self, flow: int, seed: int) -> float:

@@ -16,7 +16,7 @@ class Link:
     queue_packets: int
     """Packets in the queue, the one in transmission counted; more are dropped."""
     lost: Sequence[int] = ()
-    """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data, SYN or FIN have no number."""
+    """Numbers of the packets lost on the wire, ascending, counted from 1."""
 
     mark_packets: int | None = None
     """The queue marks ECN-capable packets once it holds this number; None for a queue that does not mark."""

@@ -78,10 +78,9 @@ void flow_write(struct flow *flow) {
 
 void flow_read(struct flow *flow) {
     long bytes = recv(flow->receiver, NULL, INT_MAX, MSG_TRUNC); /* MSG_TRUNC: nothing is copied. */
-    if (bytes == 0 && flow->bytes > 0) {
-        close(flow->receiver);
-        flow->receiver = -1;
-    } else if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
+    if (bytes == 0 && flow->bytes > 0)
+        flow->receiver = -1; /* Not closed: only the sender's side sends a FIN. */
+    else if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
         fail("recv: %m");
 }
 
@@ -101,7 +100,6 @@ void flow_find(struct packet *packet) {
     int ports[] = {ntohs(tcp_of(packet)->dest) - PORT, ntohs(tcp_of(packet)->source) - PORT};
     packet->direction = ports[AHEAD] >= 0 && ports[AHEAD] < MOST_FLOWS ? AHEAD : BACK;
     packet->flow = ports[packet->direction];
-    packet->is_counted = tcp_of(packet)->syn || tcp_of(packet)->fin || payload_of(packet) > 0;
 }
 
 /* The history of the segment that a packet with payload carries. */

@@ -34,7 +34,7 @@ void flow_accept(struct flow *flow);
 /* Writes as much as the sender takes, and closes this direction behind the last byte of a flow that ends. */
 void flow_write(struct flow *flow);
 
-/* Reads all that the receiver has; closes it at the end of the data. */
+/* Reads all that the receiver has; forgets it at the end of the data. */
 void flow_read(struct flow *flow);
 
 /* Notes that a packet enters the network on the side of the sender. */
@@ -43,7 +43,7 @@ void flow_note_sent(struct flow *flow, const struct packet *packet);
 /* Notes that a packet reaches the receiver; `counts` says whether the run is being measured. */
 void flow_note_arrived(struct flow *flow, const struct packet *packet, uint64_t now_ns, bool counts);
 
-/* Fills in what the headers of a packet say: its flow, its direction, whether it is counted. */
+/* Fills in what the headers of a packet say: its flow and its direction. */
 void flow_find(struct packet *packet);
 
 #endif

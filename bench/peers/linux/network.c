@@ -27,9 +27,7 @@ static int choose(struct network *network, struct course *course) {
 }
 
 /* Whether the wire loses the packet that enters it now. */
-static bool is_lost(struct link *link, const struct packet *packet) {
-    if (!packet->is_counted)
-        return false;
+static bool is_lost(struct link *link) {
     link->transmitted++;
     if (link->lost_done == link->lost_count || link->lost[link->lost_done] != link->transmitted)
         return false;
@@ -70,7 +68,7 @@ static void enter(struct link *link, struct packet *packet, uint64_t now_ns) {
     uint64_t begins_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
     unsigned __int128 bits = packet->bytes * 8;
     packet->departs_ns = begins_ns + (uint64_t)(bits * 1000000000 / link->rate_bps);
-    packet->is_lost = is_lost(link, packet);
+    packet->is_lost = is_lost(link);
     packet->next = NULL;
     link->free_ns = packet->departs_ns;
     link->backlog++;

@@ -20,7 +20,6 @@ struct packet {
     enum direction direction;
     int path;
     int hop;
-    bool is_counted;     /* SYNs, FINs and packets with payload are; acknowledgements are not lost by number. */
     size_t bytes;        /* Of the IP packet. */
     unsigned char data[];
 };

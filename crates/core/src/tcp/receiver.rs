@@ -88,7 +88,7 @@ struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
-    /// When the last SYN-ACK was sent, until the first segment arrives.
+    /// When the last SYN-ACK was sent, until the handshake ends.
     syn_acked: Option<Time>,
     timestamps: Option<Timestamps>,
     window: Option<Box<ReceiveWindow>>,
@@ -97,6 +97,17 @@ struct Delaying {
 impl Delaying {
     fn new(policy: Box<dyn AckPolicy>) -> Delaying {
         Delaying { policy, deadline: Time::NEVER, syn_acked: None, timestamps: None, window: None }
+    }
+
+    /// Ends the handshake, if it has not ended.
+    fn establish(&mut self, now: Time) {
+        if let Some(sent) = self.syn_acked.take() {
+            let round_trip = round_trip_by_timestamps(sent, now);
+            self.policy.on_handshake(round_trip);
+            if let Some(window) = &mut self.window {
+                window.establish(now, round_trip);
+            }
+        }
     }
 }
 
@@ -147,10 +158,15 @@ impl Receiver {
 
     /// The window that the SYN-ACK announces, as [`Self::announce`].
     pub fn open(&mut self, now: Time) -> Option<Announcement> {
-        let delaying = self.delaying.as_mut()?;
-        delaying.syn_acked = Some(now);
-        delaying.window.as_mut()?.open(now);
+        self.delaying.as_mut()?.syn_acked = Some(now);
         self.announce(now, 0)
+    }
+
+    /// Processes the ACK that answers the SYN-ACK. If it is lost, the first segment ends the handshake.
+    pub fn on_handshake_ack(&mut self, now: Time) {
+        if let Some(delaying) = &mut self.delaying {
+            delaying.establish(now);
+        }
     }
 
     /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.
@@ -263,7 +279,7 @@ impl Receiver {
             return Due::Earlier(Box::new(self.on_turn(now, data, data.marked)));
         }
         if self.beyond.is_some() && data.segment > self.next && self.would_lack_a_block(data) {
-            return Due::Earlier(Box::new(self.on_turn(now, data, self.ecn_echo)));
+            return Due::Earlier(Box::new(self.on_third_block(now, data)));
         }
         match self.arrive(now, data) {
             When::By(deadline) if !turns => {
@@ -302,17 +318,26 @@ impl Receiver {
         compressing && self.beyond.as_ref().is_some_and(|beyond| beyond.changes_third(data.segment))
     }
 
-    /// Acknowledges the segments before this one: where marks begin or end, with their own echo, or because the ACK would lack a block. The
-    /// ACK of the segment itself, with this echo, follows. Where marks begin or end, it follows at once (RFC 8257 section 3.2).
+    /// Acknowledges the segments before this one, because the ACK would lack a block. That ACK clears the one that this segment has
+    /// scheduled (`tcp_ack_snd_check`), so the ACK of the next segment acknowledges this one as well.
+    #[inline(never)]
+    fn on_third_block(&mut self, now: Time, data: &DataSegment) -> Ack {
+        let earlier = self.acknowledge(now);
+        self.arrive(now, data);
+        if let Some(delaying) = &mut self.delaying {
+            delaying.policy.on_unanswered();
+        }
+        earlier
+    }
+
+    /// Acknowledges the segments before this one where marks begin or end, with their own echo. The ACK of the segment itself, with this echo,
+    /// follows at once (RFC 8257 section 3.2).
     #[inline(never)]
     fn on_turn(&mut self, now: Time, data: &DataSegment, echo: bool) -> Ack {
         let earlier = self.acknowledge(now);
-        let turns = std::mem::replace(&mut self.ecn_echo, echo) != echo;
-        let deadline = match self.arrive(now, data) {
-            When::By(deadline) if !turns => deadline,
-            _ => now,
-        };
-        self.wait_until(deadline);
+        self.ecn_echo = echo;
+        self.arrive(now, data);
+        self.wait_until(now);
         earlier
     }
 
@@ -351,9 +376,7 @@ impl Receiver {
         self.echoes_retransmission = if begins_there { data.retransmission } else { self.echoes_retransmission };
         match &mut self.delaying {
             Some(delaying) => {
-                if let Some(sent) = delaying.syn_acked.take() {
-                    delaying.policy.on_handshake(round_trip_by_timestamps(sent, now));
-                }
+                delaying.establish(now);
                 if let Some(window) = &mut delaying.window {
                     let echo = data.timestamp.map_or(0, |timestamp| timestamp.echo);
                     let held = self.counters.held(self.next);
@@ -371,7 +394,15 @@ impl Receiver {
                         delaying.policy.on_window_growth();
                     }
                 }
-                delaying.policy.on_segment(&arrival)
+                let when = delaying.policy.on_segment(&arrival);
+                if arrival.filled_hole && self.beyond.is_some() {
+                    let moves_edge =
+                        |window: &ReceiveWindow| window.moves_edge(self.last_ack_sent, self.counters.held(self.next));
+                    if self.next - self.last_ack_sent <= 1 || !delaying.window.as_deref().is_none_or(moves_edge) {
+                        delaying.policy.on_repeated();
+                    }
+                }
+                when
             }
             None => When::Now,
         }

@@ -118,7 +118,7 @@ enum ForwardRto {
 enum Limit {
     /// The window.
     Window,
-    /// The application or the receiver; but the window in the last round trip ([`Follows::Linux`]).
+    /// The application or the receiver; but the window when the segments before [`Unfilled::round_end`] were sent ([`Follows::Linux`]).
     WindowLately,
     /// The application or the receiver.
     Other,
@@ -383,16 +383,22 @@ impl Sender {
         self.board.shrink();
     }
 
-    /// Processes the SYN-ACK. It echoes the timestamp of the `echoed`-th SYN, where the first is 0, if it has a timestamp.
-    pub fn on_established(&mut self, now: Time, echoed: Option<u32>) {
+    /// Processes the SYN-ACK. It echoes the timestamp of the `echoed`-th SYN, where the first is 0, if it has a timestamp. Returns whether the
+    /// sender answers it with an ACK of its own, as Linux does; the first segment of others is the answer.
+    pub fn on_established(&mut self, now: Time, echoed: Option<u32>) -> bool {
+        let is_linux = self.options.follows == Follows::Linux;
         if let Phase::Opening { first, sent, tries } = self.phase
             && sent != Time::NEVER
         {
-            let is_linux = self.options.follows == Follows::Linux;
-            match echoed.filter(|_| is_linux) {
-                _ if tries == 1 => self.rtt.sample(now - sent), // Karn: only if it answers the one SYN
-                Some(number) => {
-                    self.rtt.sample(Sender::rtt_by_timestamp(now, self.syn_sent(first, number.min(tries - 1))))
+            let round_trip = match echoed.filter(|_| is_linux) {
+                _ if tries == 1 => Some(now - sent), // Karn: only if it answers the one SYN
+                Some(number) => Some(Sender::rtt_by_timestamp(now, self.syn_sent(first, number.min(tries - 1)))),
+                None => None,
+            };
+            match round_trip {
+                Some(round_trip) => {
+                    self.rtt.sample(round_trip);
+                    self.detector.on_handshake(now, round_trip);
                 }
                 None => self.rtt.doubt_initial_timeout(),
             }
@@ -406,7 +412,9 @@ impl Sender {
             }
             self.congestion.on_established(now, &self.rtt);
             self.phase = Phase::Open;
+            return is_linux;
         }
+        false
     }
 
     /// The window in force: PRR's during fast recovery, else the congestion control's.

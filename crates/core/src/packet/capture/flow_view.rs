@@ -75,7 +75,7 @@ impl FlowView<'_> {
         let (kind, payload_length) = match self.stack {
             Some(stack) => {
                 let header = u32::from(self.sizes.header());
-                let payload_length = if packet.has(ACK) { 0 } else { self.sizes.of(packet) - header };
+                let payload_length = if packet.has(ACK | SYN) { 0 } else { self.sizes.of(packet) - header };
                 (CapturedKind::Tcp(self.segment(stack, packet, sack)), payload_length)
             }
             None => (CapturedKind::Udp, self.sizes.of(packet).saturating_sub(UDP_HEADERS)),
@@ -104,7 +104,8 @@ impl FlowView<'_> {
     }
 
     fn segment(&self, stack: &StackSpec, packet: &Packet, sack: &[Range]) -> CapturedSegment {
-        let (syn, ack) = (packet.has(SYN), packet.has(ACK));
+        let ends_handshake = packet.has(SYN) && packet.has(PUSH);
+        let (syn, ack) = (packet.has(SYN) && !ends_handshake, packet.has(ACK));
         let acknowledgement = match (syn, ack) {
             (true, false) => None,
             (false, true) => Some(self.byte(packet.segment())),
@@ -113,7 +114,7 @@ impl FlowView<'_> {
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
             fin: !syn && !ack && self.sizes.is_behind_data(packet),
-            push: !syn && !ack && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
+            push: !packet.has(SYN) && !ack && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
             // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
             ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
             window_reduced: if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) },
@@ -253,6 +254,9 @@ mod tests {
         assert_eq!((packet.source_address, reply.syn), (RECEIVER.0, options));
         assert_eq!((reply.sequence, reply.acknowledgement, reply.window_scale), (0, Some(1), 5));
         assert!(!syn.ecn_echo && !syn.window_reduced && !reply.ecn_echo);
+        let (packet, last) = captured(&data(0, SYN | PUSH), &[]);
+        assert_eq!((packet.payload_length, last.syn, last.sequence, last.acknowledgement), (0, None, 1, Some(1)));
+        assert!(!last.push && !last.fin);
     }
 
     #[test]

@@ -105,8 +105,10 @@ impl Hosts {
         let flow = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
-            let packet = connection.accept(context.now(), &packet, context.network.pool_mut());
-            return context.send(packet, connection.last_ack_number(), &flow.identity);
+            if let Some(answer) = connection.accept(context.now(), &packet, context.network.pool_mut()) {
+                context.send(answer, connection.last_ack_number(), &flow.identity);
+            }
+            return;
         }
         let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);
         let answer = connection.answer(now, words, last_segment, context.network.pool_mut());
@@ -125,11 +127,14 @@ impl Hosts {
 
     #[inline(always)]
     fn deliver_ack<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
-        let FlowState::Tcp(connection) = &mut self.flows[packet.flow() as usize].state else {
+        let Flow { identity, state, .. } = &mut self.flows[packet.flow() as usize];
+        let FlowState::Tcp(connection) = state else {
             return self.deliver_without_tcp(packet.words(), context);
         };
         if packet.has(SYN) {
-            connection.establish(context.now(), packet, context.network.pool_mut());
+            if let Some((ack, number)) = connection.establish(context.now(), packet, context.network.pool_mut()) {
+                context.send(ack, number, identity);
+            }
         } else {
             connection.take_ack(context.now(), packet.words(), context.network.pool_mut());
         }

@@ -18,7 +18,7 @@ pub(in crate::packet) struct IdleRoutes {
 
 impl<L: EventLoop> Engine<L> {
     /// Least time in which all segments of a flow can arrive, without losses. They are sent back to back, after the handshake if there is one, at most at
-    /// the maximum flow of their paths. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
+    /// the maximum flow of their paths. The ACK that Linux sends before them is not counted. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
     pub(in crate::packet) fn idle_completion(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
@@ -38,7 +38,7 @@ impl<L: EventLoop> Engine<L> {
             return Some(data);
         }
         let (there, again) =
-            (self.idle_crossing(forth, sizes.header(), routes), self.idle_crossing(back, sizes.header(), routes));
+            (self.idle_crossing(forth, sizes.syn(), routes), self.idle_crossing(back, sizes.syn(), routes));
         Some(there? + again? + data)
     }
 

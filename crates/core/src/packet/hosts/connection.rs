@@ -93,28 +93,34 @@ impl Connection {
     }
 
     /// Returns the receiver's answer to a SYN. A SYN carries its number instead of a segment. The answer carries the number of the
-    /// first SYN that arrived.
-    pub fn accept(&mut self, now: Time, syn: &Packet, pool: &mut SackPool) -> Packet {
+    /// first SYN that arrived. The ACK that ends the handshake has no answer.
+    pub fn accept(&mut self, now: Time, syn: &Packet, pool: &mut SackPool) -> Option<Packet> {
+        if syn.has(PUSH) {
+            self.receiver.on_handshake_ack(now);
+            return None;
+        }
         if self.first_syn == 0 {
             self.first_syn = syn.segment() + 1;
         }
         let (flow, echoed, number) = (syn.flow(), self.first_syn - 1, self.number_ack());
-        match self.receiver.open(now) {
+        Some(match self.receiver.open(now) {
             Some(announcement) => {
                 let handle = pool.put_announcing(&SackBlocks::default(), number, announcement);
                 Packet::new(flow, echoed, handle, ACK | SYN | HAS_SACK)
             }
             None => Packet::new(flow, echoed, number, ACK | SYN),
-        }
+        })
     }
 
-    /// Processes the answer to the sender's SYN.
-    pub fn establish(&mut self, now: Time, packet: Packet, pool: &mut SackPool) {
+    /// Processes the answer to the sender's SYN. Returns an ACK of it, and its number, if the sender sends one.
+    pub fn establish(&mut self, now: Time, packet: Packet, pool: &mut SackPool) -> Option<(Packet, u32)> {
         if packet.has(HAS_SACK) {
             self.note_timestamp(pool.announcement(packet.number()));
             pool.release(packet.number());
         }
-        self.sender.on_established(now, Some(packet.segment()));
+        let number = self.sender.counters().timeouts as u32 + 1;
+        let acknowledges = self.sender.on_established(now, Some(packet.segment()));
+        acknowledges.then(|| (Packet::new(packet.flow(), 0, number, SYN | PUSH), number))
     }
 
     fn note_timestamp(&mut self, announcement: Option<Announcement>) {

@@ -4,7 +4,7 @@ use crate::units::Time;
 
 /// An acknowledgement (or SYN-ACK), not data.
 pub const ACK: u64 = 1;
-/// A SYN, or with [`ACK`] a SYN-ACK.
+/// A SYN; with [`ACK`] a SYN-ACK, and with [`PUSH`] the ACK that answers it.
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;

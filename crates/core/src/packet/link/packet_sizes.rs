@@ -1,6 +1,6 @@
 //! The sizes of a flow's packets.
 
-use super::packet::{ACK, HAS_SACK, Packet, RETRANSMISSION, SYN};
+use super::packet::{ACK, HAS_SACK, PUSH, Packet, RETRANSMISSION, SYN};
 use super::sack_pool;
 
 /// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
@@ -60,6 +60,9 @@ impl std::ops::Index<usize> for FlowSizes {
     }
 }
 
+/// Bytes of the headers of a segment with timestamps: IPv4, TCP and the option.
+const WITH_TIMESTAMPS: u16 = 52;
+
 /// The sizes of a flow's packets on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSizes {
@@ -67,8 +70,10 @@ pub struct PacketSizes {
     by_kind: [u16; 4],
     /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
-    /// Whether SACK blocks make an ACK longer.
-    counts_blocks: bool,
+    /// Whether the SACK option makes an ACK longer.
+    counts_options: bool,
+    /// Bytes by which options make a SYN longer than a packet without data.
+    syn_options: u8,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
     pub last_segment: u32,
 }
@@ -76,12 +81,20 @@ pub struct PacketSizes {
 impl PacketSizes {
     /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
     pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
-        PacketSizes { by_kind: [full, last, header, header], ecn_capable, counts_blocks: false, last_segment }
+        PacketSizes {
+            by_kind: [full, last, header, header],
+            ecn_capable,
+            counts_options: false,
+            syn_options: 0,
+            last_segment,
+        }
     }
 
-    /// The sizes, with ACKs that are longer by their SACK option.
-    pub const fn with_blocks(self) -> PacketSizes {
-        PacketSizes { counts_blocks: true, ..self }
+    /// The sizes, with SYNs and ACKs that are longer by their options. A SYN of Linux has MSS, SACK permitted and window scale, in 12 bytes.
+    /// Timestamps share four of them (`tcp_syn_options`).
+    pub const fn with_options(self) -> PacketSizes {
+        let syn_options = if self.by_kind[2] < WITH_TIMESTAMPS { 12 } else { 8 };
+        PacketSizes { counts_options: true, syn_options, ..self }
     }
 
     /// Segments of the whole flow; `u32::MAX` if it does not end.
@@ -139,8 +152,8 @@ impl PacketSizes {
         let is_last = usize::from(packet.segment() == self.last_segment);
         let is_header = usize::from(packet.has(ACK | SYN) | self.is_behind_data(packet));
         // Data has a handle too, for its timestamp.
-        let option = if packet.has(ACK) { self.sack_option(packet) } else { 0 };
-        u32::from(self.by_kind[2 * is_header + is_last]) + option
+        let options = if packet.has(ACK | SYN) { self.options(packet) } else { 0 };
+        u32::from(self.by_kind[2 * is_header + is_last]) + options
     }
 
     /// [`Self::of`] for an ACK, in fewer instructions.
@@ -149,9 +162,41 @@ impl PacketSizes {
         u32::from(self.header()) + self.sack_option(ack)
     }
 
+    /// A SYN, bytes.
+    pub fn syn(&self) -> u16 {
+        self.header() + u16::from(self.syn_options)
+    }
+
+    /// Bytes by which options make a packet without data longer.
+    #[inline(always)]
+    fn options(&self, packet: &Packet) -> u32 {
+        if !packet.has(SYN) {
+            self.sack_option(packet)
+        } else if packet.has(PUSH) {
+            0
+        } else {
+            self.syn_options.into()
+        }
+    }
+
     /// Bytes of an ACK's SACK option, if they count.
     #[inline(always)]
     fn sack_option(&self, ack: &Packet) -> u32 {
-        if ack.has(HAS_SACK) && self.counts_blocks { sack_pool::option_bytes(ack.number()) } else { 0 }
+        if ack.has(HAS_SACK) && self.counts_options { sack_pool::option_bytes(ack.number()) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of Linux's SYN without and with timestamps: 40 + 12 and 40 + 20 bytes. The ACK that answers the SYN-ACK has no such options.
+    #[test]
+    fn a_syn_of_linux_has_its_options() {
+        for (header, syn) in [(40, 52), (52, 60)] {
+            let sizes = PacketSizes::new(1500, 1500, header, false, u32::MAX).with_options();
+            let size = |flags| sizes.of(&Packet::new(0, 0, 0, flags));
+            assert_eq!([size(SYN), size(SYN | ACK), size(SYN | PUSH), size(0)], [syn, syn, header.into(), 1500]);
+        }
     }
 }

@@ -63,6 +63,12 @@ pub trait AckPolicy: Send + Sync {
         false
     }
 
+    /// Called after [`Self::on_segment`] if its ACK fills a hole before another one, but does not move the window's right edge as far.
+    fn on_repeated(&mut self) {}
+
+    /// Called when the ACK of the last segment is left to the next one.
+    fn on_unanswered(&mut self) {}
+
     /// Whether the policy answers every segment at once and has no state, so that the receiver need not ask it.
     fn is_immediate(&self) -> bool {
         false

@@ -83,7 +83,7 @@ pub struct QuickAck {
     lost: bool,
     /// A segment waits for its ACK.
     timer_runs: bool,
-    /// Segments out of order since the cumulative acknowledgement moved (`dup_ack_counter`), at most [`UNCOMPRESSED`].
+    /// ACKs since the cumulative acknowledgement moved that could have been compressed (`dup_ack_counter`), at most [`UNCOMPRESSED`].
     repeated: u32,
     /// Number of these segments that wait for a common ACK (`compressed_ack`).
     compressed: u32,
@@ -211,6 +211,14 @@ impl AckPolicy for QuickAck {
 
     fn is_compressing(&self) -> bool {
         self.compressed > 0
+    }
+
+    fn on_repeated(&mut self) {
+        self.repeated = u32::from(self.quick == 0); // __tcp_ack_snd_check
+    }
+
+    fn on_unanswered(&mut self) {
+        self.compressed = 0;
     }
 
     fn on_ack_sent(&mut self, _now: Time) {
@@ -388,6 +396,22 @@ mod tests {
         (0..3).for_each(|_| _ = take(&mut policy, apart(30)));
         let waiting = (0..60).take_while(|_| take(&mut policy, apart(30)) != When::Now).count();
         assert_eq!(waiting, 44);
+    }
+
+    /// The ACK of a filled hole counts as one of the three if it does not move the right edge.
+    #[test]
+    fn a_filled_hole_before_another_may_count_as_a_repeated_ack() {
+        let parameters = Parameters { compression: Duration::from_millis(1), ..Parameters::default() };
+        let mut policy = QuickAck { parameters, compression: parameters.compression, ..delaying(0) };
+        let apart = |at| Arrival { in_order: false, ..in_order(at) };
+        for counts in [false, true] {
+            policy.on_segment(&Arrival { filled_hole: true, ..apart(20) });
+            if counts {
+                policy.on_repeated();
+            }
+            let at_once = (21..30).take_while(|at| take(&mut policy, apart(*at)) == When::Now).count();
+            assert_eq!(at_once, if counts { 2 } else { 3 });
+        }
     }
 
     /// 5 % of an RTT of 10 ms are 0.5 ms, and 5 % of 40 ms are more than 1 ms.

@@ -6,7 +6,7 @@
 use super::events::AckEvent;
 use super::rtt::RttEstimate;
 use super::scoreboard::{Delivered, Scoreboard};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use shortcuts::DetectorShortcuts;
 
 pub mod dup_ack;
@@ -85,6 +85,9 @@ pub trait LossDetector: Send + Sync {
 
     /// Called at the deadline. After a [`Signal::Timeout`], the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
+
+    /// Called when the handshake gives an RTT.
+    fn on_handshake(&mut self, _now: Time, _round_trip: Duration) {}
 
     /// The receiver reported a duplicate of this segment (DSACK): its retransmission was spurious. Called when its ACK is on the
     /// scoreboard, before [`Self::on_ack`] for the same ACK.

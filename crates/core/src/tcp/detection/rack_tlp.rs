@@ -325,6 +325,10 @@ impl RackTlp {
 }
 
 impl LossDetector for RackTlp {
+    fn on_handshake(&mut self, now: Time, round_trip: Duration) {
+        self.min_rtt.sample(now, round_trip);
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.update(ack.now, delivered);

@@ -63,8 +63,7 @@ pub(super) struct ReceiveWindow {
     /// The round-trip time by timestamps (`rcv_rtt_est`).
     rtt: Option<Duration>,
     last_echo: u32,
-    /// When the SYN-ACK was sent, and the time until its answer (`srtt_us` of the receiver).
-    opened: Option<Time>,
+    /// The round-trip time of the SYN-ACK (`srtt_us` of the receiver).
     handshake: Option<Duration>,
     /// The round trip that is measured: since when, from which segment on (`rcvq_space`).
     since: Option<Time>,
@@ -90,7 +89,6 @@ impl ReceiveWindow {
             said: 0,
             rtt: None,
             last_echo: 0,
-            opened: None,
             handshake: None,
             since: None,
             from: 0,
@@ -114,7 +112,7 @@ impl ReceiveWindow {
             News::Held { held } => self.grow(held - 1),
             News::Passed { from, to, held } => {
                 self.unread = to - from;
-                let grows = self.grow(held + 1);
+                let grows = self.grow(held + self.unread);
                 // The application reads segment by segment, all at this instant.
                 self.read(now, from + 1);
                 grows
@@ -128,16 +126,13 @@ impl ReceiveWindow {
             return;
         }
         self.last_echo = echo;
-        if self.rtt.is_none() {
-            self.handshake = self.opened.map(|opened| now - opened);
-        }
         let sample = TIMESTAMP_TICK * u64::from(timestamp(now).saturating_sub(echo).max(1));
         self.rtt = Some(self.rtt.filter(|rtt| *rtt <= sample).map_or(sample, |rtt| rtt + (sample - rtt) / 8));
     }
 
-    /// Records that the SYN-ACK is sent. Here, the first segment of data answers it instead of an ACK.
-    pub(super) fn open(&mut self, now: Time) {
-        self.opened = Some(now);
+    /// Records that the handshake has ended, and the round-trip time of its SYN-ACK. The first round trip begins (`tcp_init_buffer_space`).
+    pub(super) fn establish(&mut self, now: Time, round_trip: Duration) {
+        (self.handshake, self.since) = (Some(round_trip), Some(now));
     }
 
     /// The round-trip time that is known (`__tcp_ack_snd_check`).
@@ -164,6 +159,12 @@ impl ReceiveWindow {
     /// The window in whole segments, with `held` segments in the buffer (`__tcp_select_window`).
     fn window(&self, held: u32) -> u32 {
         (self.open.min(self.free(held)) / self.mss) as u32
+    }
+
+    /// Whether an ACK now, with `held` segments in the buffer, would announce no less than the last one, which acknowledged `last_ack`
+    /// (`__tcp_ack_snd_check`).
+    pub(super) fn moves_edge(&self, last_ack: u32, held: u32) -> bool {
+        self.window(held + self.unread) >= self.edge.saturating_sub(last_ack)
     }
 
     /// Records that the application has read up to `next` (`tcp_rcv_space_adjust`).

@@ -213,7 +213,11 @@ impl Sender {
             self.congestion.on_ack(&event, &self.rtt);
             self.apply_min_rto();
         }
-        self.reduce_proportionally(&event);
+        let is_bold = self.options.follows != Follows::Linux;
+        if is_bold || event.delivered > 0 {
+            let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
+            self.reduce_proportionally(event.delivered, is_bold || is_safe);
+        }
         if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
         {
             self.reduce_without_loss(now, prior_in_flight);
@@ -243,19 +247,15 @@ impl Sender {
         }
     }
 
-    /// Updates the window of PRR after an ACK in fast recovery.
+    /// Updates the window of PRR in fast recovery, after an ACK that delivers this number of segments.
     #[inline(always)]
-    fn reduce_proportionally(&mut self, event: &AckEvent) {
+    pub(super) fn reduce_proportionally(&mut self, delivered: u32, slow_start: bool) {
         if !self.owns_recovery
             && let Phase::Fast { prr, .. } = &mut self.phase
         {
-            let is_bold = self.options.follows != Follows::Linux;
-            if is_bold || event.delivered > 0 {
-                let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
-                let window = self.congestion.window();
-                let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
-                prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
-            }
+            let window = self.congestion.window();
+            let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
+            prr.on_ack(in_flight, transmissions, window, delivered, slow_start);
         }
     }
 

@@ -63,7 +63,11 @@ impl Sender {
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.show_connection(now);
+            let was_recovering = self.is_recovering();
             self.apply(now, verdict, prior_in_flight, newly_lost);
+            if self.recovers_as_linux() && !was_recovering {
+                self.reduce_proportionally(1, false); // tcp_rack_reo_timeout
+            }
             self.withhold(verdict.withheld);
         }
     }

@@ -95,6 +95,7 @@ impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
         let by_data = sender.new_within_receive_window();
         self.is_unfilled = by_window > by_data;
         if self.is_unfilled {
+            sender.leave_window();
             by_data
         } else {
             sender.limit = Limit::Window;

@@ -81,10 +81,14 @@ impl Sender {
         if segment + count > self.next_push {
             return None;
         }
+        let is_filled = by_window <= by_data;
+        if !is_filled {
+            self.leave_window();
+        }
         if count > 0 {
             self.board.send_burst(now, count);
         }
-        if by_window <= by_data {
+        if is_filled {
             self.limit = Limit::Window;
         } else {
             self.stop_unfilled();
@@ -180,6 +184,7 @@ impl Sender {
 
     #[inline(always)]
     fn send_new(&mut self, now: Time) -> Transmission {
+        self.leave_window();
         let segment = self.board.next();
         let number = self.board.send_new(now);
         self.after_sending(now, segment);
@@ -226,25 +231,33 @@ impl Sender {
         }
     }
 
-    /// Records that the application, or the receiver's window, was the limit when the sender stopped sending.
+    /// Records, before a new segment is sent, that the window may not be the limit any more.
+    #[inline]
+    pub(super) fn leave_window(&mut self) {
+        if self.limit == Limit::Window && self.options.follows == Follows::Linux {
+            self.limit = Limit::WindowLately;
+            let (round_end, transmissions) = (self.board.next(), self.board.next_transmission());
+            let unfilled = &mut self.linux_mut().unfilled;
+            (unfilled.round_end, unfilled.transmissions) = (round_end, transmissions);
+        }
+    }
+
+    /// Records that the application, or the receiver's window, was the limit when the sender stopped sending (`tcp_cwnd_validate`).
     pub(super) fn stop_unfilled(&mut self) {
         if self.options.follows != Follows::Linux {
             self.limit = Limit::Other;
             return;
         }
+        self.leave_window();
         let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
+        let transmissions = self.board.next_transmission();
         let unfilled = &mut self.linux.get_or_insert_default().unfilled;
-        match self.limit {
-            Limit::Window => {
-                self.limit = Limit::WindowLately;
-                unfilled.round_end = next;
-                return;
-            }
-            Limit::WindowLately if una < unfilled.round_end => return,
-            Limit::WindowLately | Limit::Other => self.limit = Limit::Other,
+        let has_sent = std::mem::replace(&mut unfilled.transmissions, transmissions) != transmissions;
+        if !has_sent || self.limit == Limit::WindowLately && una < unfilled.round_end {
+            return;
         }
-        let sent = std::mem::replace(&mut unfilled.transmissions, self.board.next_transmission());
-        if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.max_outstanding) {
+        self.limit = Limit::Other;
+        if una >= unfilled.round_end || outstanding > unfilled.max_outstanding {
             unfilled.max_outstanding = outstanding;
             unfilled.round_end = next;
         }

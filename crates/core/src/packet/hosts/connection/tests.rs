@@ -78,8 +78,9 @@ impl Path {
             let index = self.data.iter().position(|(due, _)| *due == data).unwrap();
             let (_, packet) = self.data.remove(index).unwrap();
             if packet.has(SYN) {
-                let reply = self.connection.accept(self.now, &packet, &mut self.pool);
-                self.transmit(reply, true);
+                if let Some(reply) = self.connection.accept(self.now, &packet, &mut self.pool) {
+                    self.transmit(reply, true);
+                }
             } else {
                 assert!(packet.segment() < self.edge, "more than the receiver has said");
                 if let Some(ack) = self.connection.answer(self.now, packet.words(), u32::MAX, &mut self.pool) {
@@ -90,7 +91,9 @@ impl Path {
             let index = self.acks.iter().position(|(due, _)| *due == ack).unwrap();
             let (_, packet) = self.acks.remove(index).unwrap();
             if packet.has(SYN) {
-                self.connection.establish(self.now, packet, &mut self.pool);
+                if let Some((ack, _)) = self.connection.establish(self.now, packet, &mut self.pool) {
+                    self.transmit(ack, false);
+                }
             } else {
                 self.connection.take_ack(self.now, packet.words(), &mut self.pool);
             }
@@ -146,4 +149,19 @@ fn only_linux_opens_its_window_by_and_by() {
     // The ACK of a segment that fills a hole comes before the application reads up to seven of them.
     assert!((2165..=2171).contains(&window("linux", 30)));
     assert!((3 * 44..1000).contains(&window("linux", 9)));
+}
+
+/// Linux answers the SYN-ACK with an ACK of its own, and then sends data; the first segment of others is the answer.
+#[test]
+fn only_linux_ends_the_handshake_with_an_ack() {
+    for (follows, first) in [("linux", Some(SYN | PUSH)), ("rfc", None)] {
+        let mut connection = connection(follows, 3 << 20);
+        let mut pool = SackPool::default();
+        let (syn, _) = connection.next_packet(0, Time::ZERO, &mut pool).unwrap();
+        let reply = connection.accept(Time::ZERO, &syn, &mut pool).unwrap();
+        let ack = connection.establish(Time::ZERO + RTT, reply, &mut pool).map(|(ack, _)| ack);
+        assert_eq!(ack, first.map(|flags| Packet::new(0, 0, 1, flags)));
+        assert!(ack.is_none_or(|ack| connection.accept(Time::ZERO + RTT, &ack, &mut pool).is_none()));
+        assert!(connection.next_packet(0, Time::ZERO + RTT, &mut pool).is_some_and(|(data, _)| !data.has(SYN)));
+    }
 }

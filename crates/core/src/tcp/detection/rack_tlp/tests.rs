@@ -188,6 +188,16 @@ fn linux_takes_the_rtt_of_the_highest_segment_and_not_of_the_last_sent() {
     }
 }
 
+#[test]
+fn the_handshake_counts_for_the_minimum_rtt() {
+    let mut detector = detector();
+    detector.on_handshake(ms(0), millis(40));
+    let mut board = Scoreboard::with_sending_order();
+    board.send_new(ms(40));
+    detector.update(ms(90), &board.acknowledge(1, &[], ms(90)));
+    assert_eq!(detector.min_rtt.get(), Some(millis(40)));
+}
+
 /// A predicted ACK at 200 ms makes no segment lost. SRTT is 100 ms: no probe comes before two of them, and no timer before
 /// the least RTO.
 #[test]
