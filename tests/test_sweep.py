@@ -7,6 +7,7 @@ import re
 import signal
 import tomllib
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ from anabranch.sweep import (
 from anabranch.sweep.columns import FACTS, HEAD, TAKEN
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
 from anabranch.sweep.until import Rounds, Until
+from anabranch.topologies import topohub_names
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 
@@ -304,6 +306,28 @@ def test_a_changed_file_of_the_scenario_changes_its_runs(tmp_path: Path, execute
     assert Sweep.load(path).execute(tmp_path / "out", jobs=1).flows.equals(first)
     assert len(executed) == 12
     (tmp_path / "my.csv").write_text(topology.format("5Mbps"))
+    second = Sweep.load(path).execute(tmp_path / "out", jobs=1).flows
+    assert len(executed) == 24
+    assert not second.equals(first)
+
+
+def test_changed_data_of_topohub_changes_the_runs(
+    tmp_path: Path, executed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another version of the package brings: here the links of Abilene are twice as long."""
+    path = plan(tmp_path)
+    scenario = tmp_path / "scenario.toml"
+    text = re.sub(
+        r"topology.links = .*", 'topology = { from = "topozoo/Abilene", capacity = "10Mbps" }', scenario.read_text()
+    )
+    scenario.write_text(text.replace('"A"', '"Denver"').replace('"B"', '"Seattle"'))
+    first = Sweep.load(path).execute(tmp_path / "out", jobs=1).flows
+    assert Sweep.load(path).execute(tmp_path / "out", jobs=1).flows.equals(first)
+    assert len(executed) == 12
+    longer = topohub_names.document("topozoo/Abilene")
+    for edge in longer["edges"]:
+        edge["dist"] *= 2
+    monkeypatch.setattr(topohub_names, "document", lambda _: deepcopy(longer))
     second = Sweep.load(path).execute(tmp_path / "out", jobs=1).flows
     assert len(executed) == 24
     assert not second.equals(first)

@@ -1,6 +1,9 @@
 """The command line of plans, and the scenario that it writes."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,19 @@ def test_a_table_and_a_scenario_that_runs(tmp_path: Path, capsys: pytest.Capture
     flows = Scenario.from_toml(text, directory=out).run(seed=1).flows
     assert len(flows) == 182
     assert flows["reordered_segments"].sum() == 0
+
+
+def test_a_reader_that_ends_early_costs_no_plan(tmp_path: Path) -> None:
+    """As ``anabranch plan ... --out plans | head -1``, where the output is not buffered."""
+    line = ["source,target,capacity,delay", "A,B,1Mbps,1ms", "B,C,1Mbps,1ms", "C,A,1Mbps,1ms"]
+    (tmp_path / "ring.csv").write_text("\n".join(line))
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "anabranch", "plan", "ring.csv", "--hose", "100kbps", "--out", "plans"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    subprocess.run(command, cwd=tmp_path, env=environment, stdout=writer, check=True)
+    os.close(writer)
+    assert {file.name for file in (tmp_path / "plans").iterdir()} == {"plan.json", "plan.toml"}
 
 
 def test_links_of_a_csv_may_be_directed(tmp_path: Path) -> None:

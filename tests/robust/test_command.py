@@ -1,6 +1,9 @@
 """The command line of robust routing: documents, tables, exit status and messages."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -54,6 +57,20 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_search(
     code, out, error = run(capsys, "--out", str(tmp_path / place))
     assert (code, out) == (1, "")
     assert f"cannot be written ({reason})" in error
+
+
+@pytest.mark.parametrize("further", [[], ["--fail", "links", "--protect"], ["--json"]])
+def test_a_reader_that_ends_early_costs_no_file(further: list[str], tmp_path: Path) -> None:
+    """As ``anabranch robust ... -o splits.json | head -1``, where the output is not buffered."""
+    line = ["source,target,capacity", "A,B,1Mbps", "B,C,1Mbps", "C,A,1Mbps"]
+    (tmp_path / "ring.csv").write_text("\n".join(line))
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "anabranch", "robust", "ring.csv", "--hose", "1Mbps", "--paths", "2", *further]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    subprocess.run([*command, "-o", "splits.json"], cwd=tmp_path, env=environment, stdout=writer, check=True)
+    os.close(writer)
+    assert json.loads((tmp_path / "splits.json").read_text())["splits"]
 
 
 def test_small_loads_are_printed_with_their_digits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,8 @@ def plan(
             except KeyboardInterrupt:
                 interrupted = True
         rival = rivals[0] if rivals else None
+    if output.out is not None:  # before the table: whoever reads that may end before its last line
+        write(chosen, output.out, topology, directed, capacity_bps)
     if output.json:
         _print_json(chosen, plans if allowed.front else [], rival)
     else:
@@ -117,7 +119,6 @@ def plan(
         if allowed.front:
             _print_front(plans, rivals[1:])
     if output.out is not None:
-        write(chosen, output.out, topology, directed, capacity_bps)
         say(f"Plan: {output.out}")
     if interrupted:
         say("Interrupted: the best plan until then.")

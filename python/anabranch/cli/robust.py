@@ -33,6 +33,7 @@ from anabranch.progress import Steps
 if TYPE_CHECKING:
     from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
     from anabranch.robust.failures import AfterFailure, Failure
+    from anabranch.robust.protection import Protected
 
 _SHOWN = 10
 _UNUSED = {"--sweep": ("--single", "--limit", "--fail", "--protect", "--out"), "--protect": ("--limit", "--method")}
@@ -98,15 +99,15 @@ class Output:
     picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None
     json: Json = False
 
-    def show(self, document: "Callable[[], dict[str, Any]]") -> None:
-        """Print and write the document, if it is wanted."""
-        if not self.json and self.out is None:
-            return
-        text = json_text(document())
-        if self.json:
-            print(text)
+    def show(self, document: "Callable[[], dict[str, Any]]", table: "Callable[[], None]") -> None:
+        """Write the document, if it is wanted, then print it or the table: whoever reads the output may end before the last line."""
+        text = json_text(document()) if self.json or self.out is not None else ""
         if self.out is not None:
             write_text(self.out, text + "\n")
+        if self.json:
+            print(text)
+        else:
+            table()
 
 
 def robust(
@@ -160,9 +161,10 @@ def robust(
     verify(routing)
     after = _after_failures(routing, failures)
     interrupted = len(after) < len(failures)
-    if not output.json:
-        _print(routing, after)
-    output.show(lambda: document(routing, after) | {"interrupted": interrupted or routing.interrupted})
+    output.show(
+        lambda: document(routing, after) | {"interrupted": interrupted or routing.interrupted},
+        lambda: _print(routing, after),
+    )
     if output.out is not None:
         say(f"Splits: {output.out}")
     if interrupted:
@@ -301,18 +303,18 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
     with Bounds() as progress:
         found = protect(problem, failures, gap, progress)
-    if not output.json:
-        print(
-            f"worst-case load  {load_text(found.load)} over {len(failures)} failures, {load_text(found.load_before)} without"
-        )
-        print(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
-        _print_failures(found.after)
-    output.show(lambda: protected_document(found))
+    output.show(lambda: protected_document(found), lambda: _print_protection(found, len(failures)))
     if found.interrupted:
         say(f"Interrupted: the best splits until then, with a gap of {found.gap:.2%}.")
         return INTERRUPTED
     _require_closed("--protect", found.gap, gap)
     return DONE
+
+
+def _print_protection(found: "Protected", failures: int) -> None:
+    print(f"worst-case load  {load_text(found.load)} over {failures} failures, {load_text(found.load_before)} without")
+    print(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
+    _print_failures(found.after)
 
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":

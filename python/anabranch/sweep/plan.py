@@ -30,6 +30,7 @@ from anabranch.sweep.columns import TAKEN
 from anabranch.sweep.parameters import Axis, axes
 from anabranch.toml_text import Path as KeyPath
 from anabranch.toml_text import TomlError, format_path, parse
+from anabranch.topologies import topohub_names
 
 if TYPE_CHECKING:
     from anabranch.sweep.result import SweepResult
@@ -250,7 +251,9 @@ class Sweep:
         """A text that is the same for plans whose numbers mean the same runs, on this build of Anabranch."""
         rows = [[axis.keys, axis.rows] for axis in self._axes]
         files = {name: _digest(name) for name in sorted(set(self._files()))}
-        return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, engine_build(), _code(), files)
+        networks = [topohub_names.document(name) for name in sorted(self._values() & set(topohub_names.names()))]
+        build = [engine_build(), _code()]
+        return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, build, files, networks)
 
     def document(self) -> dict[str, Any]:
         """The entries of ``sweep.json`` about the plan."""
@@ -445,9 +448,13 @@ class Sweep:
         """:meth:`case`, for the runs of a point, which come one after the other."""
         return lru_cache(maxsize=1)(self.case)
 
+    def _values(self) -> set[str]:
+        """All texts of the scenario and the plan."""
+        return {*_texts(self._base), *_texts([axis.rows for axis in self._axes])}
+
     def _files(self) -> Iterator[str]:
         """The files that the scenario may read: all files that its texts name."""
-        for text in {*_texts(self._base), *_texts([axis.rows for axis in self._axes])}:
+        for text in self._values():
             for name in {text, text.rpartition(":")[0]} - {""}:  # a congestion control is FILE:CLASS
                 path = self._file.parent / name
                 try:

@@ -223,6 +223,7 @@ fn a_run_can_be_left_however_often_applications_write() {
         let mut spec = run_spec(2, chain(&[(10, 10)]), vec![traffic(json!([[0, 1]]))]);
         spec["traffic"][0]["transport"] = transport;
         spec["traffic"][0]["application"] = json!({"kind": "constant", "rate": 100_000_000_000_000_u64});
+        spec["duration"] = json!(300 * MS); // fewer than 2^32 writes
         let spec: RunSpec = serde_json::from_value(spec).expect("a run");
         let mut simulation = Simulation::new(spec).expect("a run that can be");
         assert!(simulation.advance(1_000));

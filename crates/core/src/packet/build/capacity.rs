@@ -1,10 +1,14 @@
-//! Refuses a run in which a queue is too small for a packet, or a flow may exhaust its sequence numbers. The check needs the routes.
+//! Refuses a run in which a queue is too small for a packet or too long for the clock, or a flow may exhaust its sequence numbers. The check
+//! needs the routes.
 
 use super::{BuildError, refuse};
 use crate::packet::engine::{Engine, EventLoop};
-use crate::spec::{LinkId, QueueLimit};
-use crate::units::{Rate, Time};
+use crate::spec::{LinkId, QueueLimit, TransportSpec};
+use crate::units::{Duration, Rate, Time};
 use std::collections::HashSet;
+
+/// The longest time in which a full queue is transmitted: [`Link::busy_until`](crate::packet::link::Link::busy_until) counts 213 days.
+const LONGEST_QUEUE: Duration = Duration::from_secs(200 * 24 * 3600);
 
 impl<L: EventLoop> Engine<L> {
     /// Refuses a queue that cannot hold a packet of a flow that crosses it: it would drop every such packet.
@@ -36,22 +40,48 @@ impl<L: EventLoop> Engine<L> {
         Ok(())
     }
 
-    /// Refuses a run in which a flow without an end could send 2^32 segments or more over its paths.
+    /// Refuses a queue that may hold more than its link transmits in [`LONGEST_QUEUE`]. Links that vary have a clock without end.
+    pub(super) fn check_lasting(&self) -> Result<(), BuildError> {
+        let largest = u64::from(self.network.all_sizes().largest()).max(1);
+        for (index, link) in (0..).zip(&self.spec.links) {
+            let bytes = link.rate.bytes_in(LONGEST_QUEUE);
+            let (limit, most, unit) = match link.queue.limit {
+                QueueLimit::Packets(packets) => (u64::from(packets), bytes / largest, "packets"),
+                QueueLimit::Bytes(limit) => (limit, bytes, "bytes"),
+            };
+            if limit > most && !self.network.link(index).varies() {
+                let problem = format!(
+                    "limit {limit} {unit}: may last more than 200 days at {} bit/s; give at most {most} {unit}",
+                    link.rate.0
+                );
+                return Err(refuse(format!("link {}, queue", self.spec.link_name(index)), problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a run in which a flow without an end could send 2^32 segments or more: TCP over its paths, UDP by its application.
     pub(super) fn check_sequence_space(&self) -> Result<(), BuildError> {
         let end = Time::ZERO + self.spec.duration;
         let fastest = self.spec.links.iter().map(|link| link.rate).max().unwrap_or_default();
         let mut checked = HashSet::new();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
-            let segments = |rate: Rate| rate.bytes_in(end - identity.start) / u64::from(sizes.full());
-            let is_endless = sizes.last_segment == u32::MAX;
-            let surely_fits = !self.network.varies() && segments(fastest) < u64::from(u32::MAX);
-            let key = (identity.forward, identity.src, identity.dst, sizes.full(), identity.start);
-            if !is_endless || surely_fits || !checked.insert(key) {
+            if sizes.last_segment != u32::MAX {
                 continue;
             }
-            let flow = (identity.forward, identity.src, identity.dst);
-            let segments = segments(Rate(self.bound(flow, identity.start, end).through));
+            let group = identity.group as usize;
+            let segments = if let TransportSpec::Udp { .. } = self.spec.traffic[group].transport {
+                (self.spec.writes_per_second(group) * (end - identity.start).as_secs()) as u64
+            } else {
+                let segments = |rate: Rate| rate.bytes_in(end - identity.start) / u64::from(sizes.full());
+                let surely_fits = !self.network.varies() && segments(fastest) < u64::from(u32::MAX);
+                let path = (identity.forward, identity.src, identity.dst);
+                if surely_fits || !checked.insert((path, sizes.full(), identity.start)) {
+                    continue;
+                }
+                segments(Rate(self.bound(path, identity.start, end).through))
+            };
             if segments >= u64::from(u32::MAX) {
                 let name = |node: u32| &self.spec.nodes[node as usize];
                 return Err(refuse(
@@ -79,7 +109,7 @@ fn bytes_held(limit: QueueLimit) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::packet::properties::random_run::MS;
+    use crate::packet::properties::random_run::{MS, usual_stack};
     use crate::packet::{BuildError, Simulation};
     use serde_json::{Value, json};
 
@@ -121,13 +151,53 @@ mod tests {
         );
     }
 
+    /// 1250 bytes at 10 Mbit/s last 1 ms, so 1.728e10 packets last 200 days; at 1 Mbit/s 1.728e9 packets do, with 2.16e12 bytes.
     #[test]
-    fn segments_are_counted_at_the_rate_of_the_flow_s_own_path() {
+    fn a_queue_that_may_outlast_the_clock_is_refused() {
+        let with = |limit: Value, rate: u64| {
+            let mut spec = run();
+            (spec["links"][0]["queue"]["limit"], spec["links"][0]["rate"]) = (limit, json!(rate));
+            spec
+        };
+        assert!(build(with(json!({"packets": u32::MAX}), 10_000_000)).is_ok());
+        assert!(build(with(json!({"packets": 1_728_000_000}), 1_000_000)).is_ok());
+        assert!(build(with(json!({"bytes": 2_160_000_000_000_u64}), 1_000_000)).is_ok());
+        assert_eq!(
+            problem(with(json!({"packets": 1_728_000_001}), 1_000_000)),
+            "link a -> b, queue: limit 1728000001 packets: may last more than 200 days at 1000000 bit/s; \
+             give at most 1728000000 packets"
+        );
+        assert!(problem(with(json!({"bytes": 2_160_000_000_001_u64}), 1_000_000)).contains("2160000000000 bytes"));
+    }
+
+    #[test]
+    fn segments_of_tcp_are_counted_at_the_rate_of_the_flow_s_own_path() {
         let hours = 3_600_000 * MS;
         let mut spec = run();
-        spec["duration"] = json!(10 * hours); // 3.6e7 packets at 10 Mbit/s, 3.6e12 at a terabit
+        for link in spec["links"].as_array_mut().unwrap() {
+            link["queue"]["limit"] = json!({"packets": 10});
+        }
+        spec["stacks"] = json!([usual_stack("newreno", false)]);
+        spec["traffic"][0]["transport"] = json!({"tcp": {"stack": 0}});
+        spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": null});
+        spec["duration"] = json!(10 * hours); // 4.5e7 segments of 1000 bytes at 10 Mbit/s, 4.5e12 at a terabit
         assert!(build(spec.clone()).is_ok());
+        spec["links"][1]["src"] = json!(2); // an ACK's way back
         spec["traffic"][0]["pairs"] = json!([[1, 2]]);
-        assert!(problem(spec).contains("a flow from b to c could send 3600000000000 segments, more than 2^32"));
+        spec["links"][1]["dst"] = json!(1);
+        assert!(problem(spec).contains("a flow from b to c could send 4500000000000 segments, more than 2^32"));
+    }
+
+    /// A bit per second is a packet in 10,000 s. A terabit per second is 10^8 packets in a second, though the link carries 1,000.
+    #[test]
+    fn segments_of_udp_are_counted_at_the_rate_of_the_application() {
+        let mut spec = run();
+        spec["duration"] = json!(60_000 * 1000 * MS);
+        spec["traffic"][0]["pairs"] = json!([[1, 2]]);
+        spec["traffic"][0]["application"]["rate"] = json!(1);
+        assert!(build(spec.clone()).is_ok());
+        spec["traffic"][0]["pairs"] = json!([[0, 1]]);
+        spec["traffic"][0]["application"]["rate"] = json!(1_000_000_000_000_u64);
+        assert!(problem(spec).contains("could send 6000000000000 segments"));
     }
 }

@@ -129,6 +129,7 @@ impl<L: EventLoop> Engine<L> {
         let Parts { links, forwarding, flows, sizes, network_events } = parts(&spec)?;
         let engine = Engine::assemble(spec, links, forwarding, flows, sizes, network_events);
         engine.check_queues()?;
+        engine.check_lasting()?;
         engine.check_sequence_space()?;
         Ok(engine)
     }

@@ -93,3 +93,42 @@ impl TimingWheel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Links come up in the first epoch for which they were inserted, in the order of the epochs, also many turns of the wheel ahead. The
+        /// truth is a list of these epochs.
+        #[test]
+        fn every_link_comes_up_in_its_first_epoch(
+            rounds in prop::collection::vec(prop::collection::vec((0u32..6, prop_oneof![0u64..40, 0u64..12_000, Just(u64::MAX)]), 0..6), 1..60),
+            length in 1u64..9,
+        ) {
+            let mut wheel = TimingWheel::new(6, Duration(length));
+            let (mut epochs, mut now) = ([NONE; 6], 0);
+            for inserted in rounds {
+                for (link, ahead) in inserted {
+                    let at = if ahead == u64::MAX { Time::NEVER } else { Time(now * length + ahead) };
+                    wheel.insert(link, at);
+                    if at < Time::NEVER {
+                        epochs[link as usize] = epochs[link as usize].min(at.0 / length);
+                    }
+                }
+                let first = epochs.into_iter().min().unwrap();
+                prop_assert_eq!(wheel.first(), first);
+                if first < NONE {
+                    let mut due = Vec::new();
+                    wheel.take(first, &mut due);
+                    due.sort_unstable();
+                    let expected: Vec<LinkId> = (0..6).filter(|link| epochs[*link as usize] == first).collect();
+                    prop_assert_eq!(&due, &expected);
+                    due.iter().for_each(|link| epochs[*link as usize] = NONE);
+                    now = first;
+                }
+            }
+        }
+    }
+}
