@@ -59,6 +59,16 @@ def at_least(least: int, **options: int | None) -> None:
             raise UsageError(f"--{name} {value}: must be at least {least}")
 
 
+def between(option: str, written: object, value: int, least: int, most: int) -> None:
+    """Check an option that is, or contains, a number.
+
+    Raises:
+        UsageError: names the option, what is written, and the range.
+    """
+    if not least <= value <= most:
+        raise UsageError(f"{option} {written}: must be from {least} to {most:,}")
+
+
 def require_svg(option: str, output: Path) -> None:
     """Check the name of a drawing: a file of SVG that has another suffix opens nowhere.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
-from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, at_least, rate_bps
+from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, between, rate_bps
 from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_directory
@@ -79,9 +79,10 @@ def plan(
     from anabranch.plan.files import tolerant_pairs, write
     from anabranch.plan.planning import hybrid
     from anabranch.plan.progress import Moves
+    from anabranch.robust.candidates import MOST_PATHS
     from anabranch.topologies.warned import load_warned
 
-    at_least(1, paths=allowed.paths)
+    between("--paths", allowed.paths, allowed.paths, 1, MOST_PATHS)
     load = allowed.load
     if not 0 < load <= 1:
         raise UsageError(
