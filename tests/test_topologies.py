@@ -228,6 +228,7 @@ REFUSED = {
     "blank.json": ["is empty"],
     "boolean-cost.json": ["edges[0]", "cost", "True", "must be"],
     "claims-millions.graph": ["NODES", "100000000", "only 5 rows follow"],
+    "claims-too-many.graph": ["NODES", "99999999999999999999", "only 5 rows follow"],
     "disconnected.csv": ["2 parts", "c, d, e (3)", "a, b (2)"],
     "duplicate-node.gml": ["node id 0 is duplicated"],
     "duplicate-node.graphml": ["node", "'a'", "its own id"],

@@ -220,13 +220,16 @@ def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
     for number, demand in enumerate(network.iter("demand"), 1):
         where = f"{path}: <demand> {demand.get('id', number)}"
         ends = content(demand.find("source")), content(demand.find("target"))
-        try:
-            value = float(content(demand.find("demandValue")) or "")
-        except ValueError:
-            raise RobustError(f"{where}: has no number in <demandValue>") from None
+        # The capacity that one unit of the demand takes (Orlowski et al., "SNDlib 1.0", Networks 2010, section 2.1).
+        value = float(unit)
+        for tag, absent in (("demandValue", ""), ("routingUnit", "1")):
+            try:
+                value *= float(content(demand.find(tag)) or absent)
+            except ValueError:
+                raise RobustError(f"{where}: has no number in <{tag}>") from None
         if not ends[0] or not ends[1] or not 0 <= value < float("inf"):
             raise RobustError(f"{where}: needs <source>, <target> and a <demandValue> of at least 0")
-        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * unit
+        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value
     if not found:
         raise RobustError(f"{path}: has no <demand>; SNDlib's networks with demands have them")
     for (src, dst), rate in found.items():

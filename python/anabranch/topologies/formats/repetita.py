@@ -12,6 +12,8 @@ _NODE = ("label", "x", "y")
 _EDGE = ("label", "src", "dest", "weight", "bw", "delay")
 _BPS = 1000
 _MICROSECONDS_PER_SECOND = 1_000_000
+_MOST_DIGITS = 12
+"""Of a number of rows: as many as no file has. Python does not convert thousands of digits."""
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
@@ -54,9 +56,9 @@ def _section(lines: Lines, keyword: str, columns: tuple[str, ...], source: str) 
             source, f"line {lines[1][0]}", " ".join(memo), f"must be the column names: {' '.join(columns)}"
         )
     if len(head) == 2:
-        if not head[1].isascii() or not head[1].isdigit() or len(head[1]) > 9:
+        if not head[1].isascii() or not head[1].isdigit():
             raise TopologyError(source, f"line {number}, {keyword}", head[1], "must be a whole number")
-        count = int(head[1])
+        count = int(head[1][:_MOST_DIGITS])
     else:
         ends = (place for place, (_, words) in enumerate(lines[2:]) if words[0] == "EDGES")
         count = next(ends, len(lines) - 2)
