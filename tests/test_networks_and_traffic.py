@@ -258,6 +258,8 @@ def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int,
         ({"trace": "src,dst,start,size\nl1h1,l1h2,soon,1\n"}, 'line 2: start "soon" must be seconds or a duration'),
         ({"trace": "src,dst,start,size\nl1h1,l1h2,0,0\n"}, 'line 2: size "0" must be bytes, at least 1'),
         ({"trace": "src,dst,start,size\nl1h1,l1h1,0,1\n"}, "line 2: l1h1 cannot send to itself"),
+        ({"trace": "src,dst,start,size\nl1h1,l1h1 ,0,1\n"}, "line 2: l1h1 cannot send to itself"),
+        ({"trace": f"src,dst,start,size\nl1h1,l1h2,0,{'9' * 5000}\n"}, f'line 2: size "{"9" * 60}" must be bytes'),
         ({"trace": TRACE, "transport": "udp"}, "trace needs TCP"),
     ],
 )
