@@ -95,8 +95,21 @@ def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
     ("line", "verdict", "text"),
     [
         ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = 9", "failed", "write() returned -1 EPIPE, not 9"),
-        ("+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL (Invalid argument)", "refused", "the error EINVAL of setsockopt()"),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL (Invalid argument)",
+            "refused",
+            "the error EINVAL of setsockopt()",
+        ),
         ("+0 close(7) = 0", "invalid", "close(7): open descriptors are: 3, 4"),
+        ("+0 listen(four, 1) = 0", "invalid", "listen() needs a descriptor"),
+        ("+0 close(4) = 3", "refused", "close() that returns 3: it succeeds here, with 0"),
+        ("+0 fcntl(4, F_GETFL) = 2 (flags O_RDWR)\n +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0", "passed", ""),
+        (
+            "+0 write(4, ..., 9) = 9 EAGAIN (Resource temporarily unavailable)",
+            "failed",
+            "write() returned 9, not 9 EAGAIN",
+        ),
+        ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = -1", "passed", ""),
         ("+0 close(4) = 0\n +0 read(4, ..., 9) = 0", "invalid", "read(4): open descriptors are: 3"),
         ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [ECONNRESET], [4]) = 0", "failed", "there is no error: SO_ERROR is 0"),
         (
