@@ -106,10 +106,12 @@ def test_sndlib_s_unit_counts(tmp_path: Path, network: robust.Network, unit: str
             read(path)
 
 
-def test_sndlib_s_demands_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["two.xml", "two.sndlib"])
+def test_sndlib_s_demands_are_read(tmp_path: Path, name: str) -> None:
+    """From files of the names that topologies may have as well."""
     network = robust.Network.of(generate.line(2), 10e6)
     one, other = network.names
-    file = tmp_path / "two.xml"
+    file = tmp_path / name
     file.write_text(
         f"<network><demands><demand id='a'><source>{one}</source><target>{other}</target>"
         "<demandValue>2.5</demandValue></demand></demands></network>"

@@ -203,7 +203,7 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
             for dst, value in row.items():
                 where = f"{path}: {src}.{dst}"
                 yield where, src, dst, _rate(value, where)
-    elif path.suffix.lower() == ".xml":
+    elif path.suffix.lower() in (".xml", ".sndlib"):
         yield from _sndlib(path)
     else:
         for where, row in _csv(path, ("source", "target", "rate"), also=_ENDS):
