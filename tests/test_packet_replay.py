@@ -159,9 +159,7 @@ def test_a_run_of_another_variant_than_its_scenario_has_is_not_replayed(tmp_path
     found = run(tmp_path / "run", topology={"links": [{"source": "a", "target": "b"}]}, impairments=[], traffic=traffic)
     manifest = found / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"stack": "cubic"', '"stack": "kubic"'))
-    with pytest.raises(
-        ReplayError, match="run 1 is of {'stack': 'kubic'}, which the scenario in manifest.json does not have"
-    ):
+    with pytest.raises(ReplayError, match=r"run 1 is of \{'stack': 'kubic'\}, which the scenario"):
         record(found, run=1, for_s=0.1)
 
 

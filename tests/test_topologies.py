@@ -271,7 +271,9 @@ REFUSED = {
     "unknown-end.graphml": ["<edge> 1, target", "'c'", "no such node"],
     "unknown-end.json": ["edges[0], target", "'c'", "no such node"],
     "wrong-unit.csv": ["delay", "'5 parsecs'", "ms"],
+    "zero-bandwidth.graph": ["line 8, bw = '0'", "at least 0.001 and at most 1e+12 kbit/s"],
     "zero-delay.csv": ["delay", "'0'", "more than 0"],
+    "zero-delay.graph": ["line 8, delay = '0'", "more than 0 and at most 7.20576e+10 microseconds"],
 }
 
 
