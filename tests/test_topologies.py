@@ -168,6 +168,14 @@ def test_parallel_edges_become_a_link_with_their_capacities(file: str, tmp_path:
     assert warning.startswith(f"{count} added to the capacity of the first link between their nodes: ")
 
 
+def test_numbers_of_gml_may_have_exponents_without_a_point(tmp_path: Path) -> None:
+    """igraph writes an edge's delay of 10 us so; what looks alike in texts and comments stays."""
+    edge = 'source 0 target 1 capacity 1E+9 delay 1e-05 loss -0e0 comment "delay 1e3" # "delay 1e4'
+    nodes = 'node [ id 0 label "R 1e5" ] node [ id 1 label "b" ]'
+    topology = read(tmp_path, "net.gml", f"graph [ {nodes}\n edge [ {edge}\n ] ]")
+    assert topology.links[0] == Link("R 1e5", "b", 10**9, 1e-5, None, 0.0)
+
+
 def test_parallel_edges_without_capacities_are_one_link_with_a_warning(tmp_path: Path) -> None:
     topology = read(tmp_path, "net.csv", "source,target\na,b\na,b\na,b\n")
     assert topology.links == (Link("a", "b"), Link("b", "a"))
