@@ -86,12 +86,20 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
             f"or repeats {', '.join(missing)}"
         )
     src, dst, start, size = map(header.index, COLUMNS)
+    run = header.index("run") if "run" in header else None
+    runs: set[str] = set()
     for row in rows:
         if not any(row):
             continue
         line = rows.line_num
         if len(row) != len(header):
             raise ValueError(f"{source}: line {line} has {len(row)} values; the header has {len(header)}")
+        if run is not None:
+            runs.add(row[run])
+            if len(runs) > 1:
+                raise ValueError(
+                    f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
+                )
         sender, receiver = row[src].strip(), row[dst].strip()
         if sender == receiver:
             raise ValueError(f"{source}: line {line}: {sender} cannot send to itself")
