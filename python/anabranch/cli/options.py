@@ -1,5 +1,6 @@
 """Groups of options on the help pages, and options that several commands share."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +27,14 @@ def _share(_: type, tokens: Sequence[Token]) -> float:
     return units.share(tokens[0].value)
 
 
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    # cyclopts would take 1.6 for 2.
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", tokens[0].value) is None:
+        raise ValueError("must be a whole number")
+    return int(tokens[0].value)
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
 Share = Annotated[float, Parameter(converter=_share)]
 """A number, or a percentage such as 1%."""
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
@@ -42,7 +51,7 @@ TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a f
 Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
 Capacity = Annotated[str | None, Parameter(group=TOPOLOGY, help="Capacity of links without their own, such as 10Gbps.")]
 Jobs = Annotated[
-    int | None,
+    Whole | None,
     Parameter(name=["--jobs", "-j"], group=WORK, help="Runs at a time (default one for each core)."),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT, help="Print one JSON document.")]

@@ -19,6 +19,7 @@ from anabranch.cli.options import (
     Directed,
     Json,
     TopologyName,
+    Whole,
     at_least,
     between,
     rate_bps,
@@ -62,7 +63,9 @@ class Candidates:
     sweep: Annotated[
         bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
     ] = False
-    draws: Annotated[int, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")] = 0
+    draws: Annotated[
+        Whole, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")
+    ] = 0
 
 
 @Parameter(name="*", group=SEARCH)
