@@ -105,6 +105,15 @@ def test_the_user_s_own_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path
     code, _, error = run(capsys, "--paths", str(file))
     assert code == 1
     assert "1 -> 3 has no path (nor have 180 other pairs)" in error
+    for text in (
+        '{"splits": [{"paths": 5}]}',
+        '{"splits": [{"paths": null}]}',
+        '{"splits": [{"paths": [["1", "2"]]}]}',
+    ):
+        file.write_text(text)
+        code, _, error = run(capsys, "--paths", str(file))
+        assert code == 1
+        assert 'must be a list of paths such as [["A", "B", "C"]], or routes as JSON' in error
 
 
 def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

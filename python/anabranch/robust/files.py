@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -170,16 +170,22 @@ def path_lists(source: Path) -> list[list[str]]:
     document = input_files.json_document(source)
     if isinstance(document, dict):
         routes = document.get("splits", document.get("routes"))
-        if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
+        if not _are_objects(routes):
             raise wrong
-        parts = [part for route in routes for part in route.get("paths", [route])]
-        document = [part["path"] for part in parts if isinstance(part, dict) and part.get("path")]
+        ways = [route.get("paths", [route]) for route in routes]
+        if not all(map(_are_objects, ways)):
+            raise wrong
+        document = [part["path"] for parts in ways for part in parts if part.get("path")]
     if not isinstance(document, list):
         raise wrong
     for path in document:
         if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
             raise wrong
     return document
+
+
+def _are_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
 def _node_rows(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
