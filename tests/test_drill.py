@@ -141,6 +141,13 @@ def test_what_would_take_too_much_memory_is_refused(tmp_path: Path, line: str, p
     assert problem in outcome.text
 
 
+def test_a_socket_of_another_protocol_than_tcp_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mptcp.pkt"
+    path.write_text(BEGIN.replace("IPPROTO_TCP", "IPPROTO_MPTCP"))
+    outcome = drill.run(path)
+    assert (outcome.verdict, outcome.text) == ("refused", "a socket of IPPROTO_MPTCP")
+
+
 def test_segments_have_at_least_the_48_bytes_that_linux_sends(tmp_path: Path) -> None:
     """Whatever the peer announces (`tcp_min_snd_mss`)."""
     path = tmp_path / "short.pkt"

@@ -106,8 +106,9 @@ fn action_of(call: &Call, line: u32) -> Result<Action, Problem> {
         return Err(refused(format!("NULL in {}(): there is no memory to address", call.name)));
     }
     match call.name.as_str() {
-        "socket" => match names(call, 1).first() {
-            Some(&"SOCK_STREAM") => Ok(Action::Nothing),
+        "socket" => match (names(call, 1).first(), names(call, 2).first()) {
+            (Some(&"SOCK_STREAM"), None | Some(&"IPPROTO_TCP")) => Ok(Action::Nothing),
+            (Some(&"SOCK_STREAM"), Some(protocol)) => Err(refused(format!("a socket of {protocol}"))),
             _ => Err(refused("a socket that is not SOCK_STREAM".to_string())),
         },
         "bind" | "listen" => Ok(Action::Nothing),
