@@ -209,6 +209,24 @@ def test_a_seed_out_of_range_is_named_with_its_option(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "line.toml", "--seed", "1.6"], "--seed 1.6: must be a whole number"),  # not 2
+        (["run", "line.toml", "-j", "two"], "-j two: must be a whole number"),
+        (["routes", "nsfnet", "--shortest", "2.5"], "--shortest 2.5: must be a whole number"),
+        (["replay", "runs/line", "--run", "9" * 5000], f"--run {'9' * 5000}: must be a whole number"),
+        (["robust", "nsfnet", "--gap", "x"], "--gap x: must be a number"),
+        (["routes", "nsfnet", "--loss", "x"], '--loss x: must be a share such as "0.01" or "1%"'),
+    ],
+)
+def test_a_number_that_is_none_is_named_with_its_option(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"{message}\n")
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["rum"],

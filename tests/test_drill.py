@@ -14,7 +14,7 @@ BEGIN = """
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
    +0 bind(3, ..., ...) = 0
    +0 listen(3, 1) = 0
-   +0 < S 0:0(0) win 32792 <mss 1000,sackOK>
+   +0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop>
    +0 > S. 0:0(0) ack 1 <...>
   +.1 < . 1:1(0) ack 1 win 20000
    +0 accept(3, ..., ...) = 4
@@ -95,8 +95,21 @@ def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
     ("line", "verdict", "text"),
     [
         ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = 9", "failed", "write() returned -1 EPIPE, not 9"),
-        ("+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL", "refused", "the error EINVAL of setsockopt()"),
+        (
+            "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EINVAL (Invalid argument)",
+            "refused",
+            "the error EINVAL of setsockopt()",
+        ),
         ("+0 close(7) = 0", "invalid", "close(7): open descriptors are: 3, 4"),
+        ("+0 listen(four, 1) = 0", "invalid", "listen() needs a descriptor"),
+        ("+0 close(4) = 3", "refused", "close() that returns 3: it succeeds here, with 0"),
+        ("+0 fcntl(4, F_GETFL) = 2 (flags O_RDWR)\n +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0", "passed", ""),
+        (
+            "+0 write(4, ..., 9) = 9 EAGAIN (Resource temporarily unavailable)",
+            "failed",
+            "write() returned 9, not 9 EAGAIN",
+        ),
+        ("+0 shutdown(4, SHUT_WR) = 0\n +0 write(4, ..., 9) = -1", "passed", ""),
         ("+0 close(4) = 0\n +0 read(4, ..., 9) = 0", "invalid", "read(4): open descriptors are: 3"),
         ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [ECONNRESET], [4]) = 0", "failed", "there is no error: SO_ERROR is 0"),
         (
@@ -121,11 +134,18 @@ def test_a_call_has_the_result_that_it_would_have(tmp_path: Path, line: str, ver
 )
 def test_what_would_take_too_much_memory_is_refused(tmp_path: Path, line: str, problem: str) -> None:
     path = tmp_path / "flood.pkt"
-    begin = BEGIN.replace("mss 1000,sackOK", "mss 1,sackOK,wscale 14").replace("win 20000", "win 65535")
+    begin = BEGIN.replace("mss 1000,sackOK", "mss 1,sackOK,nop,wscale 14").replace("win 20000", "win 65535")
     path.write_text(f"// anabranch: initial_window=1000000\n{begin}   {line}\n")
     outcome = drill.run(path)
     assert outcome.verdict in ("refused", "invalid")
     assert problem in outcome.text
+
+
+def test_a_socket_of_another_protocol_than_tcp_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mptcp.pkt"
+    path.write_text(BEGIN.replace("IPPROTO_TCP", "IPPROTO_MPTCP"))
+    outcome = drill.run(path)
+    assert (outcome.verdict, outcome.text) == ("refused", "a socket of IPPROTO_MPTCP")
 
 
 def test_segments_have_at_least_the_48_bytes_that_linux_sends(tmp_path: Path) -> None:

@@ -154,6 +154,15 @@ def test_a_run_over_a_file_that_has_changed_is_not_replayed(tmp_path: Path) -> N
     assert record(found, for_s=0.1).links[0]["rate_bps"] == 10e6
 
 
+def test_a_run_of_another_variant_than_its_scenario_has_is_not_replayed(tmp_path: Path) -> None:
+    traffic = [{"from": "a", "to": "b", "bulk": True, "stack": ["newreno", "cubic"]}]
+    found = run(tmp_path / "run", topology={"links": [{"source": "a", "target": "b"}]}, impairments=[], traffic=traffic)
+    manifest = found / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"stack": "cubic"', '"stack": "kubic"'))
+    with pytest.raises(ReplayError, match=r"run 1 is of \{'stack': 'kubic'\}, which the scenario"):
+        record(found, run=1, for_s=0.1)
+
+
 def test_the_first_run_is_that_of_the_first_variant_that_the_engine_takes(tmp_path: Path) -> None:
     """Refused variants leave gaps between the numbers: here from 0 to 9, and from 20 to 29."""
 

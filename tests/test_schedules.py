@@ -56,6 +56,16 @@ def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
     _core.Simulation(json.dumps(spec))
 
 
+def test_a_trace_may_be_as_long_as_the_longest_that_comes_with_mahimahi(tmp_path: Path) -> None:
+    """Verizon-LTE-driving.down lasts 1363 s and has 7,844,811 bytes, of at most 8 a line: more than a million lines."""
+    (tmp_path / "verizon.down").write_text(
+        "".join(f"{1_363_038 * line // 1_090_000}\n" for line in range(1, 1_090_001))
+    )
+    scenario = Scenario.from_toml(NETWORK + override('capacity = { trace = "verizon.down" }'), directory=tmp_path)
+    link = compile_run(scenario.cases[0], 1)["links"][0]
+    assert link["rate"] == 1_090_000 * 1500 * 8 * 1000 // 1_363_038
+
+
 @pytest.mark.parametrize("value", ['capacity = { table = "t.csv" }', 'delay = { table = "t.csv", interpolate = true }'])
 def test_all_links_of_a_table_follow_one_schedule(tmp_path: Path, value: str) -> None:
     spec = compiled(tmp_path, f"[[topology.override]]\n{value}\n")

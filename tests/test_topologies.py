@@ -168,6 +168,29 @@ def test_parallel_edges_become_a_link_with_their_capacities(file: str, tmp_path:
     assert warning.startswith(f"{count} added to the capacity of the first link between their nodes: ")
 
 
+@pytest.mark.parametrize(("own", "is_directed"), [("true", True), ("1", True), ("false", False), ("0", False)])
+def test_an_edge_of_graphml_may_say_its_direction_as_a_boolean_of_xml(
+    own: str, is_directed: bool, tmp_path: Path
+) -> None:
+    """XML Schema's boolean has the texts true, 1, false and 0."""
+    text = (
+        '<graphml><graph edgedefault="{}"><node id="a"/><node id="b"/><node id="c"/><edge source="a" target="b"/>'
+        f'<edge source="b" target="c" directed="{own}"/></graph></graphml>'
+    )
+    same, other = ("directed", "undirected") if is_directed else ("undirected", "directed")
+    assert len(read(tmp_path, "net.graphml", text.format(same)).links) == (2 if is_directed else 4)
+    with pytest.raises(TopologyError, match=f"<edge> 2, directed = '{own}': differs from the graph's edgedefault"):
+        read(tmp_path, "net.graphml", text.format(other))
+
+
+def test_numbers_of_gml_may_have_exponents_without_a_point(tmp_path: Path) -> None:
+    """igraph writes an edge's delay of 10 us so; what looks alike in texts and comments stays."""
+    edge = 'source 0 target 1 capacity 1E+9 delay 1e-05 loss -0e0 comment "delay 1e3" # "delay 1e4'
+    nodes = 'node [ id 0 label "R 1e5" ] node [ id 1 label "b" ]'
+    topology = read(tmp_path, "net.gml", f"graph [ {nodes}\n edge [ {edge}\n ] ]")
+    assert topology.links[0] == Link("R 1e5", "b", 10**9, 1e-5, None, 0.0)
+
+
 def test_parallel_edges_without_capacities_are_one_link_with_a_warning(tmp_path: Path) -> None:
     topology = read(tmp_path, "net.csv", "source,target\na,b\na,b\na,b\n")
     assert topology.links == (Link("a", "b"), Link("b", "a"))
@@ -228,6 +251,7 @@ REFUSED = {
     "blank.json": ["is empty"],
     "boolean-cost.json": ["edges[0]", "cost", "True", "must be"],
     "claims-millions.graph": ["NODES", "100000000", "only 5 rows follow"],
+    "claims-too-many.graph": ["NODES", "99999999999999999999", "only 5 rows follow"],
     "disconnected.csv": ["2 parts", "c, d, e (3)", "a, b (2)"],
     "duplicate-node.gml": ["node id 0 is duplicated"],
     "duplicate-node.graphml": ["node", "'a'", "its own id"],
@@ -235,6 +259,7 @@ REFUSED = {
     "empty.graphml": ["is empty"],
     "external-entity.xml": ["document type", "remove the DOCTYPE"],
     "half-a-position.json": ["nodes[0], pos", "[1]", "two numbers"],
+    "hyperedge.graphml": ["<hyperedge>", "write an <edge> for each link"],
     "infinite.csv": ["line 2 (a -> b), capacity", "'inf'", "10Mbps"],
     "junk.bin": ["no known format", "GraphML"],
     "junk.csv": ["byte 0", "UTF-8"],
@@ -270,7 +295,9 @@ REFUSED = {
     "unknown-end.graphml": ["<edge> 1, target", "'c'", "no such node"],
     "unknown-end.json": ["edges[0], target", "'c'", "no such node"],
     "wrong-unit.csv": ["delay", "'5 parsecs'", "ms"],
+    "zero-bandwidth.graph": ["line 8, bw = '0'", "at least 0.001 and at most 1e+12 kbit/s"],
     "zero-delay.csv": ["delay", "'0'", "more than 0"],
+    "zero-delay.graph": ["line 8, delay = '0'", "more than 0 and at most 7.20576e+10 microseconds"],
 }
 
 

@@ -122,6 +122,15 @@ def test_the_user_s_own_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path
     code, _, error = run(capsys, "--paths", str(file))
     assert code == 1
     assert "1 -> 3 has no path (nor have 180 other pairs)" in error
+    for text in (
+        '{"splits": [{"paths": 5}]}',
+        '{"splits": [{"paths": null}]}',
+        '{"splits": [{"paths": [["1", "2"]]}]}',
+    ):
+        file.write_text(text)
+        code, _, error = run(capsys, "--paths", str(file))
+        assert code == 1
+        assert 'must be a list of paths such as [["A", "B", "C"]], or routes as JSON' in error
 
 
 def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -144,7 +153,6 @@ def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str
         (["nsfnet", "--hose", "0bps", "--capacity", "1Mbps"], "has no traffic"),
         (["nsfnet", "--hose", "fast", "--capacity", "1Mbps"], "neither a file nor a rate"),
         (["nsfnet", "--pipe", "demands", "--capacity", "1Mbps"], "has no demands of its own"),
-        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "9" * 20], "must be from 1 to 1,000,000"),
         (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "=3"], "--paths =3: must be a number"),
         (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "some"], '"all", disjoint=N'),
         (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--single", "5", "--paths", "all"], "--paths 2"),
@@ -196,7 +204,9 @@ def test_what_no_network_could_make_right_is_wrong_usage(
         (["--draws", "5"], "--draws goes with --sweep"),
         (["--picture", "{}"], "--picture goes with --sweep"),
         (["--sweep", "--draws", "-1"], "--draws -1: must be at least 0"),
-        (["--paths", "0"], "--paths 0: must be at least 1"),
+        (["--paths", "0"], "--paths 0: must be from 1 to 1,000,000"),
+        (["--paths", "1000001"], "--paths 1000001: must be from 1 to 1,000,000"),
+        (["--paths", "disjoint=0"], "--paths disjoint=0: must be from 1 to 1,000,000"),
         (["--single", "101"], "--single 101: must be from 0 to 100"),
         (["--single", "nan"], "--single nan: must be from 0 to 100"),
         (["--gap", "2"], "--gap 2: must be at least 0 and less than 1, such as 1e-6"),

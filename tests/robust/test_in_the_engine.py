@@ -81,6 +81,7 @@ def test_all_pairs_run_both_ways_over_their_splits(routing: robust.RobustRouting
         ('{"splits": [{"src": "1", "dst": "2"}]}', 'must have a "path"'),
         ('{"splits": [{"paths": [{"path": ["1"]}]}]}', "at least two node names"),
         ('{"splits": [{"paths": [{"path": ["1", "2"], "fraction": -1}]}]}', "fraction is -1"),
+        (f'{{"splits": [{{"paths": [{{"path": ["1", "2"], "fraction": 1{"0" * 400}}}]}}]}}', "fraction is 1000"),
         ('{"splits": [{"paths": [{"path": ["1", "2"]}]}]}', "has no path from 1 to 11"),
         ('{"splits": [{"paths": [{"path": ["1", "11"]}]}]}', "there is no link from 1 to 11"),
     ],

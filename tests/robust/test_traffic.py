@@ -106,15 +106,33 @@ def test_sndlib_s_unit_counts(tmp_path: Path, network: robust.Network, unit: str
             read(path)
 
 
-def test_sndlib_s_demands_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["two.xml", "two.sndlib"])
+def test_sndlib_s_demands_are_read(tmp_path: Path, name: str) -> None:
+    """From files of the names that topologies may have as well."""
     network = robust.Network.of(generate.line(2), 10e6)
     one, other = network.names
-    file = tmp_path / "two.xml"
+    file = tmp_path / name
     file.write_text(
         f"<network><demands><demand id='a'><source>{one}</source><target>{other}</target>"
         "<demandValue>2.5</demandValue></demand></demands></network>"
     )
     assert files.pair_rates(str(file), network).tolist() == [[0, 2.5e6], [0, 0]]
+
+
+def test_sndlib_s_routing_unit_is_the_capacity_that_a_unit_of_the_demand_takes(tmp_path: Path) -> None:
+    """Orlowski et al., "SNDlib 1.0", Networks 2010, section 2.1: "the amount of link capacity consumed by one unit of the demand's traffic"."""
+    network = robust.Network.of(generate.line(2), 10e6)
+    one, other = network.names
+    file = tmp_path / "two.xml"
+    demand = (
+        f"<network><demands><demand id='a'><source>{one}</source><target>{other}</target><routingUnit>155</routingUnit>"
+        "<demandValue>8</demandValue></demand></demands></network>"
+    )
+    file.write_text(demand)
+    assert files.pair_rates(str(file), network).tolist() == [[0, 1240e6], [0, 0]]
+    file.write_text(demand.replace("155", "many"))
+    with pytest.raises(robust.RobustError, match="<demand> a: has no number in <routingUnit>"):
+        files.pair_rates(str(file), network)
 
 
 @pytest.mark.parametrize("header", ["source,target,rate", "src,dst,rate", "rate, target, source"])

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED, UsageError
-from anabranch.cli.options import OUTPUT, Json, Share, at_least, rate_bps, seconds
+from anabranch.cli.options import OUTPUT, Json, Share, Whole, at_least, rate_bps, seconds
 from anabranch.cli.output import count, json_text
 
 PATH, LINUX = Group("Path", sort_key=1), Group("Linux", sort_key=2)
@@ -106,7 +106,7 @@ def trace_program(
     rate: Annotated[str, Parameter(group=PATH, help="Rate of the path.")] = "20Mbit/s",
     delay: Annotated[str, Parameter(group=PATH, help="Delay of the path, one way.")] = "10ms",
     loss: Annotated[Share, Parameter(group=PATH, help="Ratio of data packets lost: 0.01 or 1%.")] = 0.0,
-    calls: Annotated[int, Parameter(group=LINUX, help="Stop after about this number of calls.")] = 10_000,
+    calls: Annotated[Whole, Parameter(group=LINUX, help="Stop after about this number of calls.")] = 10_000,
     duration: Annotated[str, Parameter(group=LINUX, help="Stop after this time.")] = "60s",
     sysctl: Annotated[
         tuple[str, ...],

@@ -91,13 +91,17 @@ def status(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(tokens: list[str]) -> int:
-    from cyclopts import CycloptsError
+    from cyclopts import CoercionError, CycloptsError
 
     from anabranch.cli.app import app
 
     try:
         result = app(tokens)(_with_negative_values(tokens), exit_on_error=False, print_error=False)
     except CycloptsError as error:
+        if isinstance(error, CoercionError) and error.token is not None and error.token.keyword is not None:
+            expectation = "must be a number" if error.target_type is float and error.msg is None else error.msg
+            if expectation is not None:
+                raise UsageError(f"{error.token.keyword} {error.token.value}: {expectation}") from None
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
 

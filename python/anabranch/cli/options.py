@@ -1,5 +1,6 @@
 """Groups of options on the help pages, and options that several commands share."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +27,14 @@ def _share(_: type, tokens: Sequence[Token]) -> float:
     return units.share(tokens[0].value)
 
 
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    # cyclopts would take 1.6 for 2.
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", tokens[0].value) is None:
+        raise ValueError("must be a whole number")
+    return int(tokens[0].value)
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
 Share = Annotated[float, Parameter(converter=_share)]
 """A number, or a percentage such as 1%."""
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
@@ -42,7 +51,7 @@ TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a f
 Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
 Capacity = Annotated[str | None, Parameter(group=TOPOLOGY, help="Capacity of links without their own, such as 10Gbps.")]
 Jobs = Annotated[
-    int | None,
+    Whole | None,
     Parameter(name=["--jobs", "-j"], group=WORK, help="Runs at a time (default one for each core)."),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT, help="Print one JSON document.")]
@@ -57,6 +66,16 @@ def at_least(least: int, **options: int | None) -> None:
     for name, value in options.items():
         if value is not None and value < least:
             raise UsageError(f"--{name} {value}: must be at least {least}")
+
+
+def between(option: str, written: object, value: int, least: int, most: int) -> None:
+    """Check an option that is, or contains, a number.
+
+    Raises:
+        UsageError: names the option, what is written, and the range.
+    """
+    if not least <= value <= most:
+        raise UsageError(f"{option} {written}: must be from {least} to {most:,}")
 
 
 def require_svg(option: str, output: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED
-from anabranch.cli.options import OUTPUT, WORK, Jobs, at_least
+from anabranch.cli.options import OUTPUT, WORK, Jobs, Whole, at_least
 from anabranch.cli.output import say
 
 
@@ -18,7 +18,7 @@ class Work:
     """The amount of work."""
 
     quick: Annotated[bool, Parameter(negative="", help="A smaller version, in a minute or so.")] = False
-    seeds: Annotated[int | None, Parameter(help="Number of seeds, instead of the scenarios'.")] = None
+    seeds: Annotated[Whole | None, Parameter(help="Number of seeds, instead of the scenarios'.")] = None
     jobs: Jobs = None
 
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
-from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Directed, Json, TopologyName, at_least, rate_bps
+from anabranch.cli.options import (
+    OUTPUT,
+    PATHS,
+    TRAFFIC,
+    Capacity,
+    Directed,
+    Json,
+    TopologyName,
+    Whole,
+    between,
+    rate_bps,
+)
 from anabranch.cli.output import json_text, load_text, say
 from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_directory
@@ -27,7 +38,7 @@ class Allowed:
     """Among which paths, and up to which load."""
 
     load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9
-    paths: Annotated[int, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
+    paths: Annotated[Whole, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
     ] = False
@@ -79,9 +90,10 @@ def plan(
     from anabranch.plan.files import tolerant_pairs, write
     from anabranch.plan.planning import hybrid
     from anabranch.plan.progress import Moves
+    from anabranch.robust.candidates import MOST_PATHS
     from anabranch.topologies.warned import load_warned
 
-    at_least(1, paths=allowed.paths)
+    between("--paths", allowed.paths, allowed.paths, 1, MOST_PATHS)
     load = allowed.load
     if not 0 < load <= 1:
         raise UsageError(

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
-from anabranch.cli.options import Json, Share, seconds
+from anabranch.cli.options import Json, Share, Whole, seconds
 from anabranch.cli.output import json_text, say
 from anabranch.text_table import TextTable, print_table, quantity
 
@@ -29,7 +29,7 @@ PATH, TRANSPORT = Group("Path", sort_key=1), Group("Transport", sort_key=2)
 class Transport:
     """Parameters of the formulas that do not describe the path."""
 
-    mss: Annotated[int, Parameter(help="Payload of a full segment, bytes.")] = 1460
+    mss: Annotated[Whole, Parameter(help="Payload of a full segment, bytes.")] = 1460
     packets_per_ack: Annotated[float, Parameter(help="Packets that an ACK stands for; delayed ACKs: 2.")] = 1
     timeout: Annotated[str | None, Parameter(help="First timeout (default the RTT, at least 200ms).")] = None
     max_window: Annotated[float, Parameter(help="The receiver's window, segments.")] = inf

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
-from anabranch.cli.options import OUTPUT, SCENARIO, seconds
+from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
 from anabranch.output_files import require_writable
 
 
@@ -15,7 +15,7 @@ def replay(
     /,
     *,
     run: Annotated[
-        int | None,
+        Whole | None,
         Parameter(group=SCENARIO, help="Number of the run, as in the column run of its tables (default: the first)."),
     ] = None,
     at: Annotated[

@@ -19,7 +19,9 @@ from anabranch.cli.options import (
     Directed,
     Json,
     TopologyName,
+    Whole,
     at_least,
+    between,
     rate_bps,
     require_svg,
     seconds,
@@ -62,7 +64,9 @@ class Candidates:
     sweep: Annotated[
         bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
     ] = False
-    draws: Annotated[int, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")] = 0
+    draws: Annotated[
+        Whole, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")
+    ] = 0
 
 
 @Parameter(name="*", group=SEARCH)
@@ -186,9 +190,12 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
     Raises:
         UsageError: names the option, its value and the range.
     """
+    from anabranch.robust.candidates import MOST_PATHS
+
     at_least(0, draws=candidates.draws)
-    if candidates.paths.isdecimal():
-        at_least(1, paths=int(candidates.paths))
+    number = candidates.paths.removeprefix("disjoint=")
+    if number.isdecimal():
+        between("--paths", candidates.paths, int(number), 1, MOST_PATHS)
     if not 0 <= candidates.single <= 100:
         raise UsageError(f"--single {candidates.single:g}: must be from 0 to 100")
     if not 0 <= solving.gap < 1:

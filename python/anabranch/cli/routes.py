@@ -18,6 +18,7 @@ from anabranch.cli.options import (
     Json,
     Share,
     TopologyName,
+    Whole,
     at_least,
     require_svg,
 )
@@ -37,7 +38,7 @@ class Completion:
     random_loss: Annotated[str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")] = (
         None
     )
-    seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1
+    seed: Annotated[Whole, Parameter(help="Of --random-loss.")] = 1
     loss_floor: Annotated[Share, Parameter(help="Count no link's loss as less than this.")] = 0.0
 
     def given(self) -> dict[str, str | None]:
@@ -66,13 +67,13 @@ class Selection:
     targets: Annotated[
         list[str] | None, Parameter(name="--to", negative="", help="Only to this node. May be repeated.")
     ] = None
-    shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
-    disjoint: Annotated[int | None, Parameter(help="Greatest number of paths that share no link but access links.")] = (
-        None
-    )
-    node_disjoint: Annotated[int | None, Parameter(help="Greatest number of paths that share no node in between.")] = (
-        None
-    )
+    shortest: Annotated[Whole | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
+    disjoint: Annotated[
+        Whole | None, Parameter(help="Greatest number of paths that share no link but access links.")
+    ] = None
+    node_disjoint: Annotated[
+        Whole | None, Parameter(help="Greatest number of paths that share no node in between.")
+    ] = None
     within: Annotated[
         Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")
     ] = None
@@ -98,7 +99,7 @@ class Comparing:
         list[str] | None, Parameter(negative="", help="With --compare: these metrics instead of all. May be repeated.")
     ] = None
     once: Annotated[bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")] = False
-    rows: Annotated[int, Parameter(help="With --compare: greatest number of rows of pairs that differ.")] = 20
+    rows: Annotated[Whole, Parameter(help="With --compare: greatest number of rows of pairs that differ.")] = 20
 
 
 @Parameter(name="*", group=EXPORT)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from anabranch import metrics, units
 from anabranch.cli.exit_status import UsageError
-from anabranch.cli.options import rate_bps
+from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.progress import Steps
 from anabranch.routes import picture, tables
@@ -180,8 +180,7 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
                 )
         return found
     most = selection.shortest or selection.disjoint or selection.node_disjoint or 0
-    if not 1 <= most <= _MOST_PATHS:
-        raise UsageError(f"{option} {most}: must be from 1 to {_MOST_PATHS:,}")
+    between(option, most, most, 1, _MOST_PATHS)
     if selection.shortest:
         return search.shortest(selection.metric, most, *ends, progress)
     return search.disjoint(selection.metric, most, *ends, progress, by_nodes=selection.node_disjoint is not None)
@@ -239,17 +238,19 @@ class _Found:
 
         search = Search(self.routes.topology)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
-        by_port = {}
+        by_port: dict[str, Routes] = {}
         for entry in source_ports:
             port, equals, metric = entry.partition("=")
             if not equals:
                 raise UsageError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
             try:
-                port_range(port)
+                first, last = port_range(port)
             except ExportError as error:
                 raise UsageError(f"--source-port {entry}: {error}") from None
-            if port in by_port:
-                raise UsageError(f"--source-port {entry}: port {port} has a metric already; give one for each port")
+            for other in by_port:
+                begin, end = port_range(other)
+                if first <= end and begin <= last:
+                    raise UsageError(f"--source-port {entry}: overlaps with {other}; give one metric for each port")
             _require_metric("--source-port", metric, entry)
             by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
         return by_port

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
-from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
+from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
 from anabranch.input_files import shown
@@ -30,7 +30,7 @@ class Variation:
         EngineName,
         Parameter(help="Simulate every packet, predict the long run by formulas, or run Linux's own TCP in real time."),
     ] = "packet"
-    seed: Annotated[int | None, Parameter(help="One seed instead of the scenario's.")] = None
+    seed: Annotated[Whole | None, Parameter(help="One seed instead of the scenario's.")] = None
     seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None
     settings: Settings = None
 
@@ -56,7 +56,7 @@ class Work:
 
     jobs: Jobs = None
     threads: Annotated[
-        int | None,
+        Whole | None,
         Parameter(
             help="Threads for a large run: by default 1, and all idle cores for a prediction. The results are the same."
         ),

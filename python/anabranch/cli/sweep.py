@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
-from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
+from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.input_files import shown
 from anabranch.text_table import TextTable, percent, print_table, quantity
@@ -35,7 +35,7 @@ class Seeds:
         ),
     ] = None
     max_seeds: Annotated[
-        int | None, Parameter(help="Seeds of each treatment and condition at most, with --until (default 100).")
+        Whole | None, Parameter(help="Seeds of each treatment and condition at most, with --until (default 100).")
     ] = None
 
 

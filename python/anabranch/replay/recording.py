@@ -135,7 +135,11 @@ def _spec(directory: Path, found: Mapping[str, Any], row: Mapping[str, Any]) -> 
         ReplayError: it is not the run that the tables are of.
     """
     scenario = Scenario(found["scenario"], directory=Path(found.get("directory", ".")))
-    case = next(case for case in scenario.cases if case.values == row["variant"])
+    case = next((case for case in scenario.cases if case.values == row["variant"]), None)
+    if case is None:
+        raise ReplayError(
+            f"{directory}: run {row['run']} is of {row['variant']}, which the scenario in {MANIFEST} does not have"
+        )
     spec, run_hash = compiled(case, row["seed"], found["engine"], found.get("jitter", 0.0))
     if row.get("run_hash", run_hash) != run_hash:
         raise ReplayError(

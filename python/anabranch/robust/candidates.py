@@ -22,7 +22,8 @@ Ties = Literal["links", "delay", "hop-count", "first-found"]
 Number = TypeVar("Number", np.float64, np.int64)
 _PICOSECONDS = 1e12
 _MOST_TIED = 10_000
-_MOST_PATHS = 10**6
+MOST_PATHS = 10**6
+"""The most candidate paths of each pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +180,8 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
 
 
 def _check_count(count: int) -> None:
-    if not 1 <= count <= _MOST_PATHS:
-        raise RobustError(f"{count} candidate paths of each pair: must be from 1 to {_MOST_PATHS:,}")
+    if not 1 <= count <= MOST_PATHS:
+        raise RobustError(f"{count} candidate paths of each pair: must be from 1 to {MOST_PATHS:,}")
 
 
 def _first_found(network: Network, count: int, by: By) -> Candidates:

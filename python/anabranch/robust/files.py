@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -170,16 +170,22 @@ def path_lists(source: Path) -> list[list[str]]:
     document = input_files.json_document(source)
     if isinstance(document, dict):
         routes = document.get("splits", document.get("routes"))
-        if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
+        if not _are_objects(routes):
             raise wrong
-        parts = [part for route in routes for part in route.get("paths", [route])]
-        document = [part["path"] for part in parts if isinstance(part, dict) and part.get("path")]
+        ways = [route.get("paths", [route]) for route in routes]
+        if not all(map(_are_objects, ways)):
+            raise wrong
+        document = [part["path"] for parts in ways for part in parts if part.get("path")]
     if not isinstance(document, list):
         raise wrong
     for path in document:
         if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
             raise wrong
     return document
+
+
+def _are_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
 def _node_rows(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -203,7 +209,7 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
             for dst, value in row.items():
                 where = f"{path}: {src}.{dst}"
                 yield where, src, dst, _rate(value, where)
-    elif path.suffix.lower() == ".xml":
+    elif path.suffix.lower() in (".xml", ".sndlib"):
         yield from _sndlib(path)
     else:
         for where, row in _csv(path, ("source", "target", "rate"), also=_ENDS):
@@ -220,13 +226,16 @@ def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
     for number, demand in enumerate(network.iter("demand"), 1):
         where = f"{path}: <demand> {demand.get('id', number)}"
         ends = content(demand.find("source")), content(demand.find("target"))
-        try:
-            value = float(content(demand.find("demandValue")) or "")
-        except ValueError:
-            raise RobustError(f"{where}: has no number in <demandValue>") from None
+        # The capacity that one unit of the demand takes (Orlowski et al., "SNDlib 1.0", Networks 2010, section 2.1).
+        value = float(unit)
+        for tag, absent in (("demandValue", ""), ("routingUnit", "1")):
+            try:
+                value *= float(content(demand.find(tag)) or absent)
+            except ValueError:
+                raise RobustError(f"{where}: has no number in <{tag}>") from None
         if not ends[0] or not ends[1] or not 0 <= value < float("inf"):
             raise RobustError(f"{where}: needs <source>, <target> and a <demandValue> of at least 0")
-        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * unit
+        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value
     if not found:
         raise RobustError(f"{path}: has no <demand>; SNDlib's networks with demands have them")
     for (src, dst), rate in found.items():

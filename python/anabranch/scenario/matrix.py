@@ -95,10 +95,10 @@ def _checked_weights(written: list[tuple[str, str, Any]]) -> Iterator[tuple[str,
     for where, node, weight in written:
         try:
             number = float(weight)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = -1.0
         if isinstance(weight, bool) or not 0 <= number < float("inf"):
-            raise ValueError(f'{where}: weight "{weight}" must be a number of at least 0')
+            raise ValueError(f'{where}: weight "{weight!s:.60}" must be a number of at least 0')
         if node in seen:
             raise ValueError(f"{where}: {node} stands there twice")
         seen.add(node)

@@ -14,7 +14,7 @@ from anabranch.scenario.table import PositiveDuration, Table
 LARGEST_FILE = 16 * 2**20
 """Bytes of a table or a trace."""
 MOST_ROWS = 100_000
-MOST_OPPORTUNITIES = 1_000_000
+MOST_OPPORTUNITIES = 4_000_000
 OPPORTUNITY = 1500
 """Bytes of an opportunity in mahimahi's traces (Netravali et al., USENIX ATC 2015)."""
 LEAST_RATE = 1000

@@ -29,8 +29,10 @@ def read(name: str, directory: Path | None) -> tuple[list[list[str]], list[float
                 continue  # a pair that routes found no way for
             if not isinstance(nodes, list) or len(nodes) < 2 or not all(isinstance(node, str) for node in nodes):
                 raise ValueError(f"{path}: entry {number}: path must be a list of at least two node names")
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
-                raise ValueError(f"{path}: entry {number}: fraction is {weight!r}; it must be a number of at least 0")
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1e300:
+                raise ValueError(
+                    f"{path}: entry {number}: fraction is {weight!r:.60}; it must be a number from 0 to 1e300"
+                )
             if weight > 0:
                 paths.append(nodes)
                 weights.append(float(weight))

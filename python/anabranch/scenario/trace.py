@@ -86,16 +86,25 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
             f"or repeats {', '.join(missing)}"
         )
     src, dst, start, size = map(header.index, COLUMNS)
+    run = header.index("run") if "run" in header else None
+    runs: set[str] = set()
     for row in rows:
         if not any(row):
             continue
         line = rows.line_num
         if len(row) != len(header):
             raise ValueError(f"{source}: line {line} has {len(row)} values; the header has {len(header)}")
-        if row[src] == row[dst]:
-            raise ValueError(f"{source}: line {line}: {row[src]} cannot send to itself")
+        if run is not None:
+            runs.add(row[run])
+            if len(runs) > 1:
+                raise ValueError(
+                    f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
+                )
+        sender, receiver = row[src].strip(), row[dst].strip()
+        if sender == receiver:
+            raise ValueError(f"{source}: line {line}: {sender} cannot send to itself")
         try:
-            yield line, row[src].strip(), row[dst].strip(), _start(row[start]), _size(row[size])
+            yield line, sender, receiver, _start(row[start]), _size(row[size])
         except ValueError as error:
             raise ValueError(f"{source}: line {line}: {error}") from None
 
@@ -119,7 +128,7 @@ def _size(text: str) -> int:
     """Bytes; a number without a unit counts bytes."""
     try:
         size = int(text) if text.strip().isdecimal() else units.size(text)
-    except units.UnitError:
+    except ValueError:  # no size, or of more digits than Python converts
         size = 0
     if 0 < size <= units.LARGEST:
         return size

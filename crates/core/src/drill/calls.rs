@@ -78,10 +78,15 @@ fn names(call: &Call, position: usize) -> Vec<&str> {
 /// Names a feature that the simulator does not have.
 pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
     let action = action_of(call, line)?;
-    match (&action, &call.error) {
+    let returns_a_value = call.name == "socket" || names(call, 1).first() == Some(&"F_GETFL");
+    match (&action, &call.error, call.result) {
         // The results of these are simulated.
-        (Action::Connect | Action::Accept | Action::Write(..) | Action::Read(..), _) | (_, None) => Ok(action),
-        (_, Some(error)) => Err(Problem::refused(line, format!("the error {error} of {}()", call.name))),
+        (Action::Connect | Action::Accept | Action::Write(..) | Action::Read(..), ..) => Ok(action),
+        (_, Some(error), _) => Err(Problem::refused(line, format!("the error {error} of {}()", call.name))),
+        (_, None, Some(result)) if result != 0 && !returns_a_value => {
+            Err(Problem::refused(line, format!("{}() that returns {result}: it succeeds here, with 0", call.name)))
+        }
+        _ => Ok(action),
     }
 }
 
@@ -101,8 +106,9 @@ fn action_of(call: &Call, line: u32) -> Result<Action, Problem> {
         return Err(refused(format!("NULL in {}(): there is no memory to address", call.name)));
     }
     match call.name.as_str() {
-        "socket" => match names(call, 1).first() {
-            Some(&"SOCK_STREAM") => Ok(Action::Nothing),
+        "socket" => match (names(call, 1).first(), names(call, 2).first()) {
+            (Some(&"SOCK_STREAM"), None | Some(&"IPPROTO_TCP")) => Ok(Action::Nothing),
+            (Some(&"SOCK_STREAM"), Some(protocol)) => Err(refused(format!("a socket of {protocol}"))),
             _ => Err(refused("a socket that is not SOCK_STREAM".to_string())),
         },
         "bind" | "listen" => Ok(Action::Nothing),

@@ -214,6 +214,7 @@ impl Parser {
         let open = match segment {
             Segment { options: None, .. } => "<...>",
             Segment { ecn: Some(Ecn::Capable), .. } => "[ect01]",
+            Segment { window: None, .. } => "no window",
             _ => return Ok(segment),
         };
         Err(Problem::syntax(line, format!("{open} is for segments that must be sent (>): say what this one has")))
@@ -336,13 +337,21 @@ impl Parser {
             self.sign('>')?;
             return Ok(None);
         }
+        let line = self.line();
         loop {
             options.push(self.tcp_option()?);
             if !self.takes_sign(',') {
                 self.sign('>')?;
-                return Ok(Some(options));
+                break;
             }
         }
+        let length: usize = options.iter().map(TcpOption::length).sum();
+        let expectation = match length {
+            41.. => "a header has room for 40".to_string(),
+            _ if !length.is_multiple_of(4) => format!("must be a multiple of 4, as with {} nop more", 4 - length % 4),
+            _ => return Ok(Some(options)),
+        };
+        Err(Problem::syntax(line, format!("the options have {length} bytes: {expectation}")))
     }
 
     fn tcp_option(&mut self) -> Result<TcpOption, Problem> {
@@ -405,6 +414,9 @@ impl Parser {
         if let Some(Kind::Word(error)) = self.peek() {
             call.error = Some(error.clone());
             self.position += 1;
+            if self.peek() != Some(&Kind::Sign('(')) {
+                return self.wanted("what the error means, such as (Resource temporarily unavailable)");
+            }
         }
         if self.peek() == Some(&Kind::Sign('(')) {
             self.note()?; // "(Operation now in progress)", "(flags O_RDWR)"
@@ -522,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_packet_has_flags_sequence_window_and_options() {
-        let event = one("+0 > [ect0] PW. 1001:2001(1000) ack 1 win 257 <nop,nop,sack 5:6 8:9,TS val 3 ecr 4>");
+        let event = one("+0 > [ect0] PW. 1001:2001(1000) ack 1 win 257 <nop,nop,sack 5:6 8:9,nop,nop,TS val 3 ecr 4>");
         let Action::Outbound(segment) = &event.action else { panic!("{event:?}") };
         assert_eq!(segment.to_string(), "[ect0] PW. 1001:2001(1000) ack 1 win 257 <sack 5:6 8:9,TS val 3 ecr 4>");
         let Action::Outbound(any) = one("0 > S. 0:0(0) ack 1 <...>").action else { panic!() };
@@ -567,7 +579,11 @@ mod tests {
         for text in ["* close(3) = 0", "1~2 < . 1:1(0) ack 1 win 9", "+1~+2 `true`", "* %{ a = 1 }%"] {
             assert!(problem(text).to_string().contains("spans of time are for segments that must be sent"), "{text}");
         }
-        for (text, open) in [("0 < S 0:0(0) win 9 <...>", "<...>"), ("0 < [ect01] . 1:1(0) ack 1 win 9", "[ect01]")] {
+        for (text, open) in [
+            ("0 < S 0:0(0) win 9 <...>", "<...>"),
+            ("0 < [ect01] . 1:1(0) ack 1 win 9", "[ect01]"),
+            ("0 < . 1:1(0) ack 1", "no window"),
+        ] {
             assert!(problem(text).to_string().starts_with(&format!("line 1: {open} is for segments")), "{text}");
         }
     }
@@ -582,6 +598,24 @@ mod tests {
         ] {
             assert!(problem(text).to_string().contains(most), "{text}");
         }
+    }
+
+    /// As in packetdrill, which makes the bytes of every segment of a script.
+    #[test]
+    fn options_fill_whole_words_of_a_header() {
+        for (options, expectation) in [
+            ("mss 1000,sackOK", "the options have 6 bytes: must be a multiple of 4, as with 2 nop more"),
+            ("sack 1:2 3:4 5:6 7:8 9:10,nop,nop", "the options have 44 bytes: a header has room for 40"),
+        ] {
+            assert_eq!(problem(&format!("0 > . 1:1(0) ack 1 <{options}>")).text, expectation);
+        }
+    }
+
+    /// Without it, a stray word would be taken for the error's name.
+    #[test]
+    fn the_name_of_an_error_has_its_meaning_behind_it() {
+        let text = "0 read(3, ..., 9) = 9 win\n+0 close(3) = 0";
+        assert!(problem(text).text.contains("here should be what the error means"), "{}", problem(text));
     }
 
     #[test]

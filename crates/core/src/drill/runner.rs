@@ -458,8 +458,9 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
     };
     let agrees = match (call.result, &call.error, got) {
         (None, _, _) => true,
+        (Some(-1), None, Err(_)) => true,
         (Some(-1), Some(wanted), Err(error)) => wanted == error || (error == "EPIPE" && wanted == "ECONNRESET"),
-        (Some(wanted), _, Ok(value)) => wanted == value,
+        (Some(wanted), None, Ok(value)) => wanted == value,
         _ => false,
     };
     if agrees {
@@ -473,11 +474,13 @@ fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Res
 /// Greatest payload of an IPv4 packet with the headers, bytes.
 const LONGEST_PACKET: u32 = 65_535 - 40;
 
-/// Refuses a descriptor that no call of the script has returned, or that it has closed.
+/// Refuses what is no descriptor, and one that no call of the script has returned, or that it has closed.
 fn check_descriptor(call: &Call, line: u32, open: &mut BTreeSet<i64>) -> Result<(), Problem> {
     if call.name != "socket" {
-        let used = descriptor(call).filter(|used| !open.contains(used));
-        if let Some(used) = used {
+        let Some(used) = descriptor(call) else {
+            return Err(Problem::syntax(line, format!("{}() needs a descriptor", call.name)));
+        };
+        if !open.contains(&used) {
             let known: Vec<String> = open.iter().map(ToString::to_string).collect();
             let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
             return Err(Problem::syntax(line, format!("{}({used}): open descriptors are: {known}", call.name)));

@@ -58,6 +58,20 @@ pub enum TcpOption {
     },
 }
 
+impl TcpOption {
+    /// Bytes in the header.
+    pub fn length(&self) -> usize {
+        match self {
+            TcpOption::Padding => 1,
+            TcpOption::SackPermitted => 2,
+            TcpOption::WindowScale(_) => 3,
+            TcpOption::Mss(_) => 4,
+            TcpOption::Sack(blocks) => 2 + 8 * blocks.len(),
+            TcpOption::Timestamp { .. } => 10,
+        }
+    }
+}
+
 /// A TCP segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {

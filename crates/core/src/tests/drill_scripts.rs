@@ -32,7 +32,7 @@ fn every_script_of_ours_passes_and_names_its_section() {
 }
 
 const BEGIN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
-    +0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,wscale 7>\n+0 > S. 0:0(0) ack 1 <...>\n\
+    +0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n+0 > S. 0:0(0) ack 1 <...>\n\
     +.1 < . 1:1(0) ack 1 win 500\n+0 accept(3, ..., ...) = 4\n";
 
 fn failure(lines: &str) -> (u32, String) {

@@ -38,6 +38,8 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         if identity is None:
             raise _missing("id", f"<node> {number}", source)
         draft.node(identity, values.get("label") or values.get("name"), values)
+    if graph.find(".//hyperedge") is not None:
+        raise TopologyError(source, "<hyperedge>", None, "joins any number of nodes; write an <edge> for each link")
     edges = list(graph.iter("edge"))
     data_of_edges = [_data(edge, of_edges) for edge in edges]
     for values in data_of_edges:
@@ -47,7 +49,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         return draft
     for number, (edge, values) in enumerate(zip(edges, data_of_edges, strict=True), 1):
         own = edge.get("directed")
-        if own is not None and (own == "true") != draft.directed:
+        if own is not None and (own in ("true", "1")) != draft.directed:
             raise TopologyError(
                 source, f"<edge> {number}, directed", own, "differs from the graph's edgedefault; make all alike"
             )

@@ -3,15 +3,18 @@
 By that project's convention bandwidths are kbit/s and delays microseconds; x and y are longitude and latitude.
 """
 
-from anabranch.topologies.attributes import plain_number
+from anabranch.topologies.attributes import ATTRIBUTES, plain_number
 from anabranch.topologies.draft import Draft, draw_or_map
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed, text
+from anabranch.topologies.model import RANGES
 
 _NODE = ("label", "x", "y")
 _EDGE = ("label", "src", "dest", "weight", "bw", "delay")
-_BPS = 1000
-_MICROSECONDS_PER_SECOND = 1_000_000
+_UNITS = {"bw": ("capacity", "kbit/s", 1000, 1), "delay": ("delay", "microseconds", 1, 1_000_000)}
+"""The attribute and the unit of a column, and how many bit/s or seconds are how many of the unit."""
+_MOST_DIGITS = 12
+"""Of a number of rows: as many as no file has. Python does not convert thousands of digits."""
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
@@ -32,8 +35,8 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     for number, (_, start, end, weight, bandwidth, delay) in edges:
         values = {
             "cost": weight,
-            "capacity": _number(bandwidth, source, number, "bw") * _BPS,
-            "delay": _number(delay, source, number, "delay") / _MICROSECONDS_PER_SECOND,
+            "capacity": _quantity(bandwidth, source, number, "bw"),
+            "delay": _quantity(delay, source, number, "delay"),
         }
         draft.link(start, end, values, "line {}", number)
     return draft
@@ -54,9 +57,9 @@ def _section(lines: Lines, keyword: str, columns: tuple[str, ...], source: str) 
             source, f"line {lines[1][0]}", " ".join(memo), f"must be the column names: {' '.join(columns)}"
         )
     if len(head) == 2:
-        if not head[1].isascii() or not head[1].isdigit() or len(head[1]) > 9:
+        if not head[1].isascii() or not head[1].isdigit():
             raise TopologyError(source, f"line {number}, {keyword}", head[1], "must be a whole number")
-        count = int(head[1])
+        count = int(head[1][:_MOST_DIGITS])
     else:
         ends = (place for place, (_, words) in enumerate(lines[2:]) if words[0] == "EDGES")
         count = next(ends, len(lines) - 2)
@@ -76,3 +79,17 @@ def _number(value: str, source: str, line: int, column: str) -> float:
     if number is None:
         raise TopologyError(source, f"line {line}, {column}", value, "must be a number")
     return number
+
+
+def _quantity(value: str, source: str, line: int, column: str) -> float:
+    """Bit/s or seconds."""
+    name, unit, base, units = _UNITS[column]
+    quantity = _number(value, source, line, column) * base / units
+    allowed = RANGES[ATTRIBUTES[name]]
+    if not allowed.holds(quantity):
+        least, most = (f"{bound * units / base:g}" for bound in (allowed.low, allowed.high))
+        than = "at least" if allowed.low_allowed else "more than"
+        raise TopologyError(
+            source, f"line {line}, {column}", value, f"must be {than} {least} and at most {most} {unit}"
+        )
+    return quantity

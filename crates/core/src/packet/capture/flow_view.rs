@@ -106,6 +106,7 @@ impl FlowView<'_> {
     fn segment(&self, stack: &StackSpec, packet: &Packet, sack: &[Range]) -> CapturedSegment {
         let ends_handshake = packet.has(SYN) && packet.has(PUSH);
         let (syn, ack) = (packet.has(SYN) && !ends_handshake, packet.has(ACK));
+        let fin = !syn && !ack && self.sizes.is_behind_data(packet);
         let acknowledgement = match (syn, ack) {
             (true, false) => None,
             (false, true) => Some(self.byte(packet.segment())),
@@ -113,8 +114,9 @@ impl FlowView<'_> {
         };
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
-            fin: !syn && !ack && self.sizes.is_behind_data(packet),
-            push: !packet.has(SYN) && !ack && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
+            fin,
+            // The engine marks a FIN as pushed when it is sent first. Linux marks only data.
+            push: !packet.has(SYN) && !ack && !fin && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
             // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
             ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
             window_reduced: if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) },
@@ -216,6 +218,7 @@ mod tests {
     fn a_fin_has_no_data_and_takes_the_sequence_number_behind_the_last_byte() {
         let (packet, segment) = captured(&data(11, 0), &[]);
         assert_eq!((packet.payload_length, segment.sequence, segment.fin, segment.push), (0, 10_251, true, false));
+        assert!(!captured(&data(11, PUSH), &[]).1.push, "Linux sends a FIN without data as [F.] (tcp_send_fin)");
         assert_eq!(captured(&ack(12, 0), &[]).1.acknowledgement, Some(10_252));
         assert_eq!(captured(&ack(10, 0), &[(11, 12)]).1.sack_blocks, [(10_251, 10_252)]);
     }

@@ -182,9 +182,11 @@ fn timestamp(now: Time) -> [u8; 8] {
     (now.0 / 1000).rotate_left(u32::BITS).to_le_bytes()
 }
 
+/// Appends an option to the body of a block, unless its value is too long for one.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let Ok(length) = u16::try_from(value.len()) else { return };
     body.extend(code.to_le_bytes());
-    body.extend((value.len() as u16).to_le_bytes());
+    body.extend(length.to_le_bytes());
     body.extend(value);
     body.resize(body.len().next_multiple_of(4), 0);
 }
@@ -240,6 +242,14 @@ pub(in crate::packet) mod tests {
         assert_eq!(block.timestamp.as_nanos(), 1_234_567_890_123);
         assert_eq!((block.data.len(), block.original_len), (40, 1500));
         assert!(reader.next_block().is_none());
+    }
+
+    #[test]
+    fn a_name_too_long_for_an_option_is_left_out() {
+        let file = Capture::new(&"x".repeat(usize::from(u16::MAX) + 1)).take();
+        let mut reader = PcapNgReader::new(&file[..]).unwrap();
+        let Block::InterfaceDescription(interface) = reader.next_block().unwrap().unwrap() else { panic!() };
+        assert_eq!(interface.options, [InterfaceDescriptionOption::IfTsResol(9)]);
     }
 
     #[test]
