@@ -49,12 +49,13 @@ def test_both_event_loops_give_a_program_the_same_results(name: str) -> None:
 
 
 def compiled(directory: Path, functions: str, members: str) -> str:
-    """An object with these functions and members of ``tcp_congestion_ops``."""
+    """An object with these functions and members of ``tcp_congestion_ops``. Its threshold and its window after an undo are two without others."""
+    required = "".join(f".{member} = (void *)half, " for member in ("ssthresh", "undo_cwnd") if member not in members)
     (directory / "mine.bpf.c").write_text(f"""
 #include "anabranch.bpf.h"
 SEC("struct_ops/half") u32 BPF_PROG(half, struct sock *sk) {{ return 2; }}
 {functions}
-SEC(".struct_ops") struct tcp_congestion_ops mine = {{ .ssthresh = (void *)half, .name = "mine", {members} }};
+SEC(".struct_ops") struct tcp_congestion_ops mine = {{ .name = "mine", {required}{members} }};
 char LICENSE[] SEC("license") = "GPL";
 """)
     command = [
@@ -117,25 +118,57 @@ SEC("struct_ops/reduced") u32 BPF_PROG(reduced, struct sock *sk) { return echoes
     assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [9]
 
 
+RENO = """
+SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
+SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
+"""
+RENO_MEMBERS = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
+
+
 @needs_clang
 @pytest.mark.parametrize("receive_window", ["40 kB", "3 MiB"])
 def test_reno_by_the_functions_of_linux_gives_the_results_of_the_native_control(
     tmp_path: Path, receive_window: str
 ) -> None:
     """`tcp_reno_cong_avoid` does not grow a window that the receiver's keeps from being used."""
-    functions = """
-SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
-SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
-SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
-"""
-    members = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
-    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path).document
+    document = scenario({"program": compiled(tmp_path, RENO, RENO_MEMBERS)}, tmp_path).document
     document["stacks"]["theirs"] = {"preset": "linux-reno", "receive_window": receive_window}
     document["stacks"]["mine"]["receive_window"] = receive_window
     document["traffic"][0]["stack"] = ["mine", "theirs"]
     flows = Scenario(document, directory=tmp_path).run().flows
     mine, native = (
         flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "theirs")
+    )
+    assert mine["retransmits"].sum() > 5
+    assert mine.equals(native)
+
+
+@needs_clang
+def test_the_window_in_recovery_is_the_threshold_whatever_the_program_writes(tmp_path: Path) -> None:
+    """Recorded from Linux 6.18: at `set_state(TCP_CA_Recovery)` the window is still the one before, `prior_cwnd`, and `high_seq` is `snd_nxt` since
+    `ssthresh`. Linux's DCTCP sets the threshold there, and Linux sets the window to it. So this is Reno.
+    """
+    functions = """
+SEC("struct_ops/late") u32 BPF_PROG(late, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+SEC("struct_ops/state") void BPF_PROG(state, struct sock *sk, u8 new_state) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    if (new_state != TCP_CA_Recovery)
+        return;
+    if (tp->snd_cwnd == tp->prior_cwnd && tp->high_seq == tp->snd_nxt)
+        tp->snd_ssthresh = tcp_reno_ssthresh(sk);
+    tp->snd_cwnd = 1;
+}
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, enum tcp_ca_event event) {
+    if (event == CA_EVENT_LOSS)
+        tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+    if (event == CA_EVENT_COMPLETE_CWR && ca_state(sk) != TCP_CA_Open) /* opened before, also as recorded */
+        tcp_sk(sk)->snd_cwnd = 1;
+}"""
+    members = RENO_MEMBERS.replace("threshold", "late") + ", .set_state = (void *)state, .cwnd_event = (void *)event"
+    flows = scenario({"program": compiled(tmp_path, RENO + functions, members)}, tmp_path).run().flows
+    mine, native = (
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "linux-reno")
     )
     assert mine["retransmits"].sum() > 5
     assert mine.equals(native)

@@ -217,16 +217,28 @@ impl ProgramControl {
         self.set(self.slots.state, state as u64);
     }
 
-    /// The window to return to, and the new threshold (`tcp_init_cwnd_reduction`).
+    /// The window to return to, and the new threshold.
     fn reduce(&mut self) {
-        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count, .. } = self.slots.window;
+        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         self.set(prior_cwnd, window);
         self.set(prior_ssthresh, threshold.max((window >> 1) + (window >> 2)));
-        self.set(count, 0);
         if let Some(value) = self.call(self.operations.ssthresh, &[]) {
             self.set(ssthresh, value & 0xffff_ffff);
         }
+    }
+
+    /// The window becomes the threshold, whatever the program wrote: Linux sets it itself in a reduction (`tcp_cwnd_reduction`,
+    /// `tcp_end_cwnd_reduction`).
+    fn shrink(&mut self) {
+        let threshold = self.get(self.slots.window.ssthresh);
+        if !self.owns_window() && threshold < INFINITE_SSTHRESH {
+            self.set(self.slots.window.cwnd, threshold);
+        }
+    }
+
+    /// The episode lasts until all that was sent is acknowledged.
+    fn mark_end(&mut self) {
         let high = u64::from(self.next.wrapping_mul(self.sizes.mss).wrapping_add(1));
         self.set(self.slots.high_seq, high);
     }
@@ -350,16 +362,15 @@ impl CongestionControl for ProgramControl {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
-        let WindowSlots { cwnd, ssthresh, count, .. } = self.slots.window;
+        let WindowSlots { cwnd, count, .. } = self.slots.window;
         self.stamp_window(event.now);
         match event.kind {
             CongestionKind::Loss | CongestionKind::EcnEcho => {
+                self.mark_end();
+                self.set(count, 0);
                 self.reduce();
-                if !self.owns_window() {
-                    let window = self.get(ssthresh);
-                    self.set(cwnd, window);
-                }
                 self.enter(if event.kind == CongestionKind::Loss { State::Recovery } else { State::WindowReduced });
+                self.shrink();
                 self.completes = true;
             }
             CongestionKind::Timeout { repeated } => {
@@ -371,6 +382,7 @@ impl CongestionControl for ProgramControl {
                 self.set(cwnd, 1);
                 self.set(count, 0);
                 self.enter(State::Loss);
+                self.mark_end();
             }
         }
     }
@@ -382,11 +394,21 @@ impl CongestionControl for ProgramControl {
         }
         let threshold = self.get(prior_ssthresh).max(self.get(ssthresh));
         self.set(ssthresh, threshold);
+        self.stamp_window(self.kernel.now);
         self.enter(State::Open);
     }
 
+    /// An undo has opened the connection before.
     fn on_recovered(&mut self) {
+        let ended = self.state;
+        if matches!(ended, State::Recovery | State::Loss) {
+            self.enter(State::Open);
+        }
         if std::mem::take(&mut self.completes) && !self.owns_window() {
+            if ended != State::Open {
+                self.shrink();
+                self.stamp_window(self.kernel.now);
+            }
             self.call(self.operations.cwnd_event, &[COMPLETE_REDUCTION]);
         }
         if self.state != State::Open {
@@ -394,8 +416,12 @@ impl CongestionControl for ProgramControl {
         }
     }
 
-    fn on_loss_in_reduction(&mut self, _reached: u32) {
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        if !self.owns_window() {
+            self.set(self.slots.window.cwnd, reached.into());
+        }
         self.enter(State::Recovery);
+        self.shrink();
     }
 
     fn on_reopened(&mut self) {
