@@ -175,6 +175,54 @@ SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, enum tcp_ca_event 
 
 
 @needs_clang
+def test_a_program_begins_when_its_connection_is_established(tmp_path: Path) -> None:
+    """Recorded from Linux 6.18: `init` has the RTT of the handshake. The flow starts after 2 s, and the round trip is 20 ms and more. The
+    window is the tenths of seconds, one for the RTT, and two for each `init` before.
+    """
+    functions = """
+static u32 inits;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    tp->snd_cwnd = (tp->tcp_mstamp - 1000000000) / 100000 + (tp->srtt_us / 8000 == 20) + 2 * inits++;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) { }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    document["traffic"][0] |= {"start": "2s", "flows": 1}
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [20 + 1]
+
+
+@needs_clang
+@pytest.mark.parametrize(("lost", "starts"), [([], 5), ([2, 3], 2)])
+def test_a_program_hears_of_each_segment_that_is_sent_with_nothing_in_flight(
+    tmp_path: Path, lost: list[int], starts: int
+) -> None:
+    """Recorded from Linux 6.18: CA_EVENT_TX_START comes with the first segment, with each of a window of one, and with the retransmission right
+    behind `set_state(TCP_CA_Loss)`. Packet 1 is the SYN, and packet 3 a probe: the segment that it repeats is in flight.
+    """
+    functions = f"""
+static u32 starts, lost;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {{ tcp_sk(sk)->snd_cwnd = 1; }}
+SEC("struct_ops/state") void BPF_PROG(state, struct sock *sk, u8 new_state) {{ lost = new_state == TCP_CA_Loss; }}
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, enum tcp_ca_event event) {{
+    if (event == CA_EVENT_TX_START && ++starts == {starts} && lost == {int(bool(lost))})
+        tcp_sk(sk)->snd_cwnd = 77;
+}}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {{ }}
+SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) {{ return tcp_sk(sk)->snd_cwnd; }}"""
+    members = (
+        ".init = (void *)begin, .set_state = (void *)state, .cwnd_event = (void *)event, .cong_control = (void *)control, "
+        ".undo_cwnd = (void *)same"
+    )
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, beside=None).document
+    document["impairments"] = [
+        {"link": ["left", "right"], "one_way": True, "loss": {"model": "list", "packets": lost}}
+    ] * bool(lost)
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [77]
+
+
+@needs_clang
 def test_tcp_slow_start_ends_at_the_threshold_also_from_above_it(tmp_path: Path) -> None:
     """Linux: `cwnd = min(snd_cwnd + acked, snd_ssthresh); acked -= cwnd - snd_cwnd`. So 20 falls to 10, and 2 + 10 remain."""
     functions = """

@@ -89,6 +89,8 @@ pub struct ProgramControl {
     window_limited: bool,
     wire_bytes: u32,
     paces: bool,
+    /// The memory before `init` ran ahead; none once the connection is known.
+    unopened: Option<Memory>,
     /// The episode has reduced the window without a timeout, so that its end completes a reduction, also behind an undo.
     completes: bool,
     /// It failed, and keeps its window.
@@ -98,7 +100,8 @@ pub struct ProgramControl {
 }
 
 impl ProgramControl {
-    /// A flow that has not sent yet: calls `init`.
+    /// A flow that has not sent yet. `init` runs ahead, as the sender must know whether the program paces. Linux calls it when the connection is
+    /// established: so it runs anew when the control first sees the connection, with the time and the RTT of then.
     pub fn new(loaded: Arc<Loaded>, flow: FlowContext) -> ProgramControl {
         let Loaded { program, socket, hz, .. } = &*loaded;
         let find = |name| program.operation(name);
@@ -138,6 +141,7 @@ impl ProgramControl {
             window_limited: false,
             wire_bytes: flow.wire_bytes,
             paces: false,
+            unopened: None,
             completes: false,
             has_failed: false,
             shown: false,
@@ -156,7 +160,8 @@ impl ProgramControl {
             socket.kept(name).write(&mut control.memory, address, value);
         }
         let rtt = RttEstimate::new(Duration::from_millis(200), Duration::from_secs(120), Duration::from_secs(1));
-        control.on_connection(&Connection {
+        let unopened = control.memory.clone();
+        control.show(&Connection {
             now: Time::ZERO,
             una: 0,
             next: 0,
@@ -174,7 +179,19 @@ impl ProgramControl {
         });
         control.call(find("init"), &[]);
         control.paces = socket.kept("sk_pacing_status").read(&control.memory, address) == PACES;
+        control.unopened = Some(unopened);
         control
+    }
+
+    fn show(&mut self, connection: &Connection<'_>) {
+        self.kernel.now = connection.now;
+        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
+        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
+        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
+        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
+        if self.wants_rate_samples() {
+            self.set(self.slots.app_limited, connection.app_limited);
+        }
     }
 
     /// Calls an operation with the socket and further arguments, if the program has it. `None` if it has none, or after a fault.
@@ -328,14 +345,10 @@ impl ProgramControl {
 
 impl CongestionControl for ProgramControl {
     fn on_connection(&mut self, connection: &Connection<'_>) {
-        self.kernel.now = connection.now;
-        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
-        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
-        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
-        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
-        if self.wants_rate_samples() {
-            self.set(self.slots.app_limited, connection.app_limited);
-        }
+        let Some(unopened) = self.unopened.take() else { return self.show(connection) };
+        self.memory = unopened;
+        self.show(connection);
+        self.call(self.loaded.program.operation("init"), &[]);
     }
 
     fn on_echo(&mut self, ack: &AckEvent) {
@@ -438,6 +451,9 @@ impl CongestionControl for ProgramControl {
             self.set(ssthresh, threshold);
             self.set(cwnd, restart_window(window, initial_window, idle, rtt.rto()).into());
         }
+    }
+
+    fn on_start(&mut self) {
         self.call(self.operations.cwnd_event, &[TX_START]);
     }
 
