@@ -223,6 +223,31 @@ SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) {{ return tcp_sk(sk)-
 
 
 @needs_clang
+@pytest.mark.parametrize(("lost", "flags"), [([], [1]), ([30, 32], [1, 2, 3])])
+def test_cong_control_is_told_what_linux_tells_it(tmp_path: Path, lost: list[int], flags: list[int]) -> None:
+    """Recorded from Linux 6.18: an ACK that advances has FLAG_WIN_UPDATE, too, and one with SACK blocks or between holes FLAG_SLOWPATH. The numbers
+    are 1 for the first and 2 for the second; the window is ten, and a bit for each number.
+    """
+    functions = """
+static u32 told;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { told = 0; }
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    u32 updates = !!(flag & FLAG_WIN_UPDATE), is_slow = !!(flag & FLAG_SLOWPATH);
+    if (updates == !!(flag & FLAG_SND_UNA_ADVANCED))
+        told |= 1 << (updates + 2 * is_slow);
+    tcp_sk(sk)->snd_cwnd = 10 + told;
+}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, beside=None).document
+    document["impairments"] = [
+        {"link": ["left", "right"], "one_way": True, "loss": {"model": "list", "packets": lost}}
+    ] * bool(lost)
+    document["traffic"][0]["flows"] = 1
+    flows = Scenario(document, directory=tmp_path).run().flows
+    assert flows["cwnd_segments"].to_list() == [10 + sum(1 << flag for flag in flags)]
+
+
+@needs_clang
 def test_tcp_slow_start_ends_at_the_threshold_also_from_above_it(tmp_path: Path) -> None:
     """Linux: `cwnd = min(snd_cwnd + acked, snd_ssthresh); acked -= cwnd - snd_cwnd`. So 20 falls to 10, and 2 + 10 remain."""
     functions = """
@@ -283,6 +308,23 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int f
     assert mine["cwnd_segments"].to_list() == [1000] * 3
     # Three flows of 10 Mbit/s for 3 s, less the start.
     assert mine["goodput_bps"].to_list() == pytest.approx([1e7] * 3, rel=0.03)
+
+
+@needs_clang
+def test_a_program_that_only_asks_for_pacing_is_paced_as_linux_paces(tmp_path: Path) -> None:
+    """By the window and the smoothed RTT (`tcp_update_pacing_rate`): as the native control on a stack that paces."""
+    begin = 'SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { sk->sk_pacing_status = SK_PACING_NEEDED; }'
+    program = compiled(tmp_path, RENO + begin, RENO_MEMBERS + ", .init = (void *)begin")
+    document = scenario({"program": program}, tmp_path, loss=0).document
+    document["topology"]["queue"] = {"discipline": "drop-tail", "limit": "1000 packets"}
+    document["stacks"]["paced"] = {"preset": "linux-reno", "pacing": True}
+    document["run"]["duration"] = "150ms"  # of slow start, whose first segments are not paced
+    longest = {}
+    for stack in ("mine", "paced", "linux-reno"):
+        document["traffic"][0] |= {"stack": stack, "flows": 1}
+        longest[stack] = Scenario(document, directory=tmp_path).run().links["queue_delay_max_s"].max()
+    assert longest["mine"] == pytest.approx(longest["paced"], rel=0.1)
+    assert longest["mine"] < 0.5 * longest["linux-reno"]
 
 
 @needs_clang

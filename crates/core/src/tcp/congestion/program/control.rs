@@ -31,9 +31,11 @@ const COMPLETE_REDUCTION: u64 = 2;
 const LOSS: u64 = 3;
 
 /// Bits of an ACK, second argument of `cong_control` (Linux, `tcp_input.c`) and argument of `in_ack_event` (`tcp.h`).
+const WINDOW_UPDATE: u64 = 0x02;
 const DATA_ACKED: u64 = 0x04;
 const DATA_SACKED: u64 = 0x20;
 const ECN_ECHO: u64 = 0x40;
+const SLOW_PATH: u64 = 0x100;
 const ADVANCED: u64 = 0x400;
 const EVENT_SLOW_PATH: u64 = 1;
 const EVENT_WINDOW_UPDATE: u64 = 2;
@@ -260,8 +262,12 @@ impl ProgramControl {
         self.set(self.slots.high_seq, high);
     }
 
-    /// `tcp_update_pacing_rate`: twice the window in a smoothed RTT in slow start, 1.2 times after.
+    /// `tcp_update_pacing_rate`: twice the window in a smoothed RTT in slow start, 1.2 times after. Only for a program that leaves it to Linux and
+    /// needs it.
     fn update_pacing_rate(&mut self) {
+        if self.owns_window() || !(self.paces || self.loaded.socket.reads_pacing_rate) {
+            return;
+        }
         let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         let percent = if window < threshold / 2 { 200 } else { 120 };
@@ -279,9 +285,7 @@ impl ProgramControl {
             if ack.may_grow > 0 {
                 self.call(self.operations.cong_avoid, &[acknowledged, ack.may_grow.into()]);
             }
-            if self.loaded.socket.reads_pacing_rate {
-                self.update_pacing_rate();
-            }
+            self.update_pacing_rate();
             return;
         }
         let micros = |duration: Duration| duration.0 / 1_000_000;
@@ -308,10 +312,16 @@ impl ProgramControl {
             return;
         }
         let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
-        let flag = bit(ack.advanced, ADVANCED | DATA_ACKED)
+        let flag = bit(ack.advanced, ADVANCED | DATA_ACKED | WINDOW_UPDATE)
             | bit(ack.delivered > 0 && !ack.advanced, DATA_SACKED)
-            | bit(ack.ecn_echo, ECN_ECHO);
+            | bit(ack.ecn_echo, ECN_ECHO)
+            | bit(!self.is_predicted(ack), SLOW_PATH);
         self.call(self.operations.cong_control, &[acknowledged, flag, sample]);
+    }
+
+    /// Whether Linux's fast path takes an ACK: without SACK blocks and echoes.
+    fn is_predicted(&self, ack: &AckEvent) -> bool {
+        ack.advanced && self.sacked == 0 && !ack.ecn_echo
     }
 
     /// Counts what an ACK delivers, and shows the ACK to the program (`tcp_in_ack_event`).
@@ -333,11 +343,9 @@ impl ProgramControl {
         if self.window_limited {
             self.stamp_window(ack.now);
         }
-        // An ACK that advances counts as an update of the window (`tcp_may_update_window`). Only one without SACK blocks and echoes is
-        // predicted.
-        let is_predicted = ack.advanced && self.sacked == 0 && !ack.ecn_echo;
+        // An ACK that advances counts as an update of the window (`tcp_may_update_window`).
         let flags = if ack.advanced { EVENT_WINDOW_UPDATE } else { 0 }
-            | if is_predicted { 0 } else { EVENT_SLOW_PATH }
+            | if self.is_predicted(ack) { 0 } else { EVENT_SLOW_PATH }
             | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
         self.call(self.operations.in_ack_event, &[flags]);
     }
@@ -348,6 +356,7 @@ impl CongestionControl for ProgramControl {
         let Some(unopened) = self.unopened.take() else { return self.show(connection) };
         self.memory = unopened;
         self.show(connection);
+        self.update_pacing_rate();
         self.call(self.loaded.program.operation("init"), &[]);
     }
 
