@@ -272,6 +272,7 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
         ("tp->snd_una = 7;", "writes 4 bytes at address 0x[0-9a-f]+, which it may not"),
         ("while (sink < 7) sink = 0;", "an endless loop"),
         ("sink = bpf_get_current_pid_tgid();", "needs bpf_get_current_pid_tgid"),
+        ("tcp_cong_avoid_ai(tp, 0, acked);", "Linux would divide by zero and crash"),
         ("sink = *(volatile u32 *)(u64)(tp->snd_cwnd & 1);", "reads 4 bytes at address 0x[01]"),
     ],
 )
