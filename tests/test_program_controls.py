@@ -222,6 +222,24 @@ SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) {{ return tcp_sk(sk)-
     assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [77]
 
 
+def test_cubic_grows_as_linux_does_where_each_ack_leaves_nothing_in_flight() -> None:
+    """A receiver that acknowledges 16 segments at once, or after its delay: the window comes from two to eight by Reno's growth, not by the curve. A
+    start of sending is no pause of the application.
+    """
+    windows = []
+    for congestion in ({"program": "anabranch_cubic"}, "linux-cubic"):
+        stack = {"preset": "linux-cubic", "congestion": congestion, "initial_window": "2 packets"}
+        document = {
+            "topology": {"links": [{"source": "A", "target": "B", "capacity": "50Mbps", "delay": "10ms"}]},
+            "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [2, 3, 5, 6]}}],
+            "stacks": {"mine": {**stack, "ack": {"name": "delayed", "every": 16}}},
+            "traffic": [{"from": "A", "to": "B", "bulk": True, "stack": "mine"}],
+            "run": {"duration": "3s"},
+        }
+        windows += Scenario(document).run().flows["cwnd_segments"].to_list()
+    assert windows == [8, 8]
+
+
 @needs_clang
 @pytest.mark.parametrize(("lost", "flags"), [([], [1]), ([30, 32], [1, 2, 3])])
 def test_cong_control_is_told_what_linux_tells_it(tmp_path: Path, lost: list[int], flags: list[int]) -> None:
