@@ -330,6 +330,26 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int f
 
 
 @needs_clang
+def test_a_rate_sample_counts_the_marks_of_its_interval(tmp_path: Path) -> None:
+    """Linux's `tcp_rate_gen`. In the second second all segments of the round trip were marked."""
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { tcp_sk(sk)->snd_cwnd = 100; }
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    if (tp->tcp_mstamp > 1001000000 && rs->delivered > 0 && (rs->delivered < 50 || rs->delivered_ce != rs->delivered))
+        tp->snd_cwnd = 2;
+}
+SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) { return 100; }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control, .ssthresh = (void *)same"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    link = {"source": "left", "target": "right", "capacity": "10Mbps", "delay": "10ms"}
+    document["topology"] = {"links": [link], "queue": {"discipline": "ecn-threshold", "mark": 5}}
+    document["stacks"]["mine"] |= {"ecn": True, "ecn_echo": "exact"}
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [100]
+
+
+@needs_clang
 def test_a_program_that_only_asks_for_pacing_is_paced_as_linux_paces(tmp_path: Path) -> None:
     """By the window and the smoothed RTT (`tcp_update_pacing_rate`): as the native control on a stack that paces."""
     begin = 'SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { sk->sk_pacing_status = SK_PACING_NEEDED; }'

@@ -272,7 +272,7 @@ struct rate_sample {
 	u32 prior_delivered; /* segments */
 	u32 prior_delivered_ce;
 	s32 delivered; /* segments in interval_us; negative: no sample */
-	s32 delivered_ce;
+	s32 delivered_ce; /* of these, with marks */
 	long interval_us;
 	u32 snd_interval_us;
 	u32 rcv_interval_us;

@@ -12,6 +12,7 @@ use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time};
 use anabranch_bpf::Memory;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// States of loss recovery (Linux, `tcp.h`).
@@ -99,6 +100,8 @@ pub struct ProgramControl {
     has_failed: bool,
     /// The program has seen the present ACK before a reduction.
     shown: bool,
+    /// The totals of delivered and of marked segments whenever they grew by marks, the last one before the newest rate sample included.
+    marks: VecDeque<(u64, u64)>,
 }
 
 impl ProgramControl {
@@ -147,6 +150,7 @@ impl ProgramControl {
             completes: false,
             has_failed: false,
             shown: false,
+            marks: VecDeque::from([(0, 0)]),
             loaded: Arc::clone(&loaded),
         };
         let address = socket.socket;
@@ -291,6 +295,7 @@ impl ProgramControl {
         let micros = |duration: Duration| duration.0 / 1_000_000;
         let none = -1i64 as u64;
         let rate = ack.rate;
+        let marked = rate.map_or(0, |rate| self.marked_since(rate.prior_delivered));
         self.loaded.socket.set_rate_sample(
             &mut self.memory,
             [
@@ -302,7 +307,7 @@ impl ProgramControl {
                 ack.delivered.into(),
                 ack.prior_in_flight.into(),
                 rate.is_some_and(|rate| rate.app_limited).into(),
-                if ack.ecn_echo { ack.delivered.into() } else { 0 },
+                marked,
                 0, // is_ack_delayed: of a segment shorter than the rest; only a flow's last one is
             ],
         );
@@ -317,6 +322,15 @@ impl ProgramControl {
             | bit(ack.ecn_echo, ECN_ECHO)
             | bit(!self.is_predicted(ack), SLOW_PATH);
         self.call(self.operations.cong_control, &[acknowledged, flag, sample]);
+    }
+
+    /// Segments delivered with marks since this number had been delivered (`tcp_rate_gen`).
+    fn marked_since(&mut self, delivered: u64) -> u64 {
+        while self.marks.get(1).is_some_and(|(total, _)| *total <= delivered) {
+            self.marks.pop_front();
+        }
+        let before = self.marks.front().map_or(0, |(_, marked)| *marked);
+        self.get(self.slots.delivered_ce) - before
     }
 
     /// Whether Linux's fast path takes an ACK: without SACK blocks and echoes.
@@ -334,6 +348,9 @@ impl ProgramControl {
         if ack.ecn_echo {
             let marked = self.get(self.slots.delivered_ce) + u64::from(ack.delivered);
             self.set(self.slots.delivered_ce, marked);
+            if self.owns_window() {
+                self.marks.push_back((delivered, marked));
+            }
         }
         // Linux notes the most that was outstanding when the window was the limit: then it was the window.
         let window = if self.window_limited { self.get(self.slots.window.cwnd) } else { 0 };
