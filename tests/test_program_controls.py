@@ -467,6 +467,15 @@ def test_what_is_no_program_is_refused(tmp_path: Path, congestion: dict[str, obj
     assert problem in str(refused.value)
 
 
+@needs_clang
+def test_an_operation_that_linux_requires_must_be_there(tmp_path: Path) -> None:
+    """As `tcp_validate_congestion_control` does; Linux says only "Invalid argument"."""
+    name = compiled(tmp_path, "", ".ssthresh = 0, .undo_cwnd = 0")
+    problem = "mine.bpf.o: mine has no ssthresh, no undo_cwnd, no cong_avoid or cong_control: Linux requires it"
+    with pytest.raises(ScenarioError, match=problem):
+        scenario({"program": name}, tmp_path)
+
+
 def test_the_manifest_has_the_bytes_and_the_hash_of_the_program(tmp_path: Path) -> None:
     scenario({"program": "anabranch_reno"}).run(directory=tmp_path / "run")
     (recorded,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["programs"]

@@ -26,6 +26,10 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 /// The version of Linux that the layout and the functions are of: 6.18.
 const LINUX: u64 = 6 << 16 | 18 << 8;
 
+/// The operations that Linux requires besides one of the last two (`tcp_validate_congestion_control`).
+const REQUIRED: [&str; 2] = ["ssthresh", "undo_cwnd"];
+const GROWTH: [&str; 2] = ["cong_avoid", "cong_control"];
+
 /// The fields of a rate sample that a delivery rate has.
 const DELIVERY_RATE: [&str; 3] = ["prior_delivered", "delivered", "interval_us"];
 
@@ -124,6 +128,15 @@ impl ProgramSpec {
 }
 
 fn link(object: &Object, instance: usize, hz: u32) -> Result<Program, String> {
+    let control = &object.instances()[instance];
+    let has = |name: &&str| matches!(control.value(name), Some(Value::Program { .. }));
+    let mut lacks: Vec<&str> = REQUIRED.into_iter().filter(|name| !has(name)).collect();
+    if !GROWTH.iter().any(has) {
+        lacks.push("cong_avoid or cong_control");
+    }
+    if !lacks.is_empty() {
+        return Err(format!("{} has no {}: Linux requires it", control.name(), lacks.join(", no ")));
+    }
     let options = Options {
         configuration: &[("CONFIG_HZ", hz.into()), ("LINUX_KERNEL_VERSION", LINUX)],
         provides_field: &provides_field,
