@@ -468,6 +468,18 @@ def test_what_is_no_program_is_refused(tmp_path: Path, congestion: dict[str, obj
 
 
 @needs_clang
+def test_a_program_for_which_linux_negotiates_ecn_must_have_it(tmp_path: Path) -> None:
+    congestion: dict[str, object] = {
+        "program": compiled(tmp_path, RENO, RENO_MEMBERS + ", .flags = TCP_CONG_NEEDS_ECN")
+    }
+    document = scenario({"program": "anabranch_reno"}, tmp_path).document
+    document["stacks"]["mine"] |= {"congestion": congestion, "ecn": True}
+    Scenario(document, directory=tmp_path)
+    with pytest.raises(ScenarioError, match=r"stacks\.mine .*: ecn must be true: .* \(TCP_CONG_NEEDS_ECN\)"):
+        scenario(congestion, tmp_path)
+
+
+@needs_clang
 def test_an_operation_that_linux_requires_must_be_there(tmp_path: Path) -> None:
     """As `tcp_validate_congestion_control` does; Linux says only "Invalid argument"."""
     name = compiled(tmp_path, "", ".ssthresh = 0, .undo_cwnd = 0")
