@@ -451,6 +451,27 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
     assert flows["cwnd_segments"].to_list() == [len(taken + refused)] * 3
 
 
+@needs_clang
+@pytest.mark.parametrize(("hz", "ticks"), [(250, 8), (1000, 29)])
+def test_the_least_timeout_that_a_program_sets_is_the_margin_over_the_rtt(tmp_path: Path, hz: int, ticks: int) -> None:
+    """Recorded from Linux 6.18: the timeout is SRTT and 200 ms when `init` sets the least one to 8 ms. It falls by a quarter of the margin's excess each
+    round trip, to SRTT and 8 ms in ticks, rounded up. The round trip is 20.0 to 20.9 ms, and the window is this timeout.
+    """
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    int least = 8000;
+    bpf_setsockopt(sk, SOL_TCP, TCP_BPF_RTO_MIN, &least, 4);
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    tcp_sk(sk)->snd_cwnd = inet_csk(sk)->icsk_rto < 200 ? inet_csk(sk)->icsk_rto : 10;
+}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    document["stacks"]["mine"] |= {"hz": hz, "ack": "immediate"}
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [ticks]
+
+
 @pytest.mark.parametrize(
     ("congestion", "problem"),
     [
