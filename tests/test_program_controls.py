@@ -451,6 +451,29 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
     assert flows["cwnd_segments"].to_list() == [len(taken + refused)] * 3
 
 
+@pytest.mark.parametrize("hz", [100, 250, 1000])
+def test_mprc_repairs_a_loss_within_a_short_timeout_whatever_the_clock(hz: int) -> None:
+    """At 100 Hz, Linux does not take its first wish of 8 ms. The RTT is 10 ms; Linux's own least timeout would be 210 ms."""
+    stack = {"preset": "linux-reno", "congestion": {"program": "anabranch_mprc"}, "hz": hz, "ack": "immediate"}
+    document = {
+        "topology": {"links": [{"source": "A", "target": "B", "capacity": "50Mbps", "delay": "5ms"}]},
+        "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [5000]}}],
+        "stacks": {
+            "mine": {
+                **stack,
+                "sack": False,
+                "detection": {"name": "dup-ack", "threshold": 1_000_000},
+                "receive_window": "40 kB",
+            }
+        },
+        "traffic": [{"from": "A", "to": "B", "bulk": True, "stack": "mine"}],
+        "run": {"duration": "3s"},
+    }
+    flows = Scenario(document).run().flows
+    assert flows["timeouts"].to_list() == [1]
+    assert 0.01 < flows["longest_stall_s"].item() < 0.1
+
+
 @needs_clang
 @pytest.mark.parametrize(("hz", "ticks"), [(250, 8), (1000, 29)])
 def test_the_least_timeout_that_a_program_sets_is_the_margin_over_the_rtt(tmp_path: Path, hz: int, ticks: int) -> None:
