@@ -8,7 +8,6 @@
  * - Reno's window keeps its slope above the window of the last loss, where the RFC has one segment a round trip (section 4.3).
  * - A reduction takes its share of the window, not of the segments in flight (section 4.6).
  * - An undone reduction restores the window, but not the curve (section 4.9).
- * - After a pause of the application the curve begins anew, from the window of then (section 5.8).
  */
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"
@@ -16,6 +15,7 @@
 /* One for each socket, in its 104 private bytes, which are zero before init. */
 struct cubic {
 	u64 epoch_start; /* microseconds; 0: no congestion avoidance since the last loss */
+	u64 last_ack; /* microseconds */
 	u32 w_max; /* segments */
 	u32 k; /* 1/1024 s */
 	u32 origin; /* segments: where the curve is flat */
@@ -39,6 +39,7 @@ void BPF_PROG(cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 {
 	struct cubic *cubic = inet_csk_ca(sk);
 
+	cubic->last_ack = tcp_sk(sk)->tcp_mstamp;
 	if (sample->rtt_us > 0 && (!cubic->min_rtt_us || sample->rtt_us < cubic->min_rtt_us))
 		cubic->min_rtt_us = sample->rtt_us;
 }
@@ -111,14 +112,14 @@ void BPF_PROG(cubic_set_state, struct sock *sk, u8 new_state)
 	}
 }
 
-/* The curve does not go on while the application is idle (section 5.8). */
+/* The curve does not go on while the application is idle (section 5.8). A small window has nothing in flight after every ACK. */
 SEC("struct_ops/cubic_cwnd_event")
 void BPF_PROG(cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct cubic *cubic = inet_csk_ca(sk);
 
-	if (event == CA_EVENT_TX_START)
-		cubic->epoch_start = 0;
+	if (event == CA_EVENT_TX_START && cubic->epoch_start)
+		cubic->epoch_start += tcp_sk(sk)->tcp_mstamp - cubic->last_ack;
 }
 
 SEC("struct_ops/cubic_undo_cwnd")

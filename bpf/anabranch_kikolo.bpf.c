@@ -10,6 +10,7 @@
  * - The window shrinks at once when recovery begins. Nothing is sent until the segments in flight are fewer: Linux leaves the window
  *   to cong_control, and its proportional rate reduction does not run.
  * - Slow start is Linux's, without HyStart.
+ * - The window stays as it is after a pause of the application, as Linux restarts no window of cong_control.
  */
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"

@@ -6,7 +6,7 @@
  *
  * What Linux 6.18 forces to differ from the thesis:
  * - The timeout is SRTT + max(4 RTTVAR, floor) with the filters of RFC 6298, not FastRTO: no gamma, no growth of K with the diversity
- *   of RTTs, and no bound of 500 ms. TCP_BPF_RTO_MIN sets the floor, at least 8 ms here; Linux rounds it up to its ticks.
+ *   of RTTs, and no bound of 500 ms. TCP_BPF_RTO_MIN sets the floor, at least 8 ms here, or 20 ms with HZ = 100; Linux rounds it up to its ticks.
  * - The timer runs for the oldest segment and restarts at every ACK. FastRTO is the age of each segment.
  * - A timeout marks every segment in flight as lost, so that Linux sends all of them again. FastRTO resends only those that
  *   are old.
@@ -21,7 +21,8 @@
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"
 
-enum { RTO_FLOOR = 8000 /* microseconds: the least that bpf_setsockopt takes with HZ = 250 */ };
+/* Microseconds: two ticks, the least that bpf_setsockopt takes, with HZ = 250 and with HZ = 100. */
+enum { RTO_FLOOR = 8000, RTO_FLOOR_100_HZ = 20000 };
 
 struct mprc {
 	u32 reduced; /* segments: the window after the last reduction */
@@ -35,7 +36,10 @@ void BPF_PROG(mprc_init, struct sock *sk)
 
 	mprc->reduced = 0;
 	stop_pacing(sk);
-	bpf_setsockopt(sk, SOL_TCP, TCP_BPF_RTO_MIN, &floor, sizeof(floor));
+	if (bpf_setsockopt(sk, SOL_TCP, TCP_BPF_RTO_MIN, &floor, sizeof(floor))) {
+		floor = RTO_FLOOR_100_HZ;
+		bpf_setsockopt(sk, SOL_TCP, TCP_BPF_RTO_MIN, &floor, sizeof(floor));
+	}
 }
 
 SEC("struct_ops/mprc_cong_avoid")

@@ -109,6 +109,24 @@ def test_a_namespace_has_the_control_until_the_command_is_interrupted(namespace:
     assert_goes("anabranch_cubic")
 
 
+@pytest.mark.usefixtures("linux")
+@pytest.mark.skipif(not shutil.which("clang"), reason="needs clang")
+def test_a_control_that_a_namespace_does_not_take_is_not_kept(
+    namespace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, compiled = tmp_path / "my.bpf.c", tmp_path / "my.bpf.o"
+    text = (SOURCES / "anabranch_reno.bpf.c").read_text()
+    source.write_text(
+        text.replace("	.flags = TCP_CONG_NON_RESTRICTED,\n", "").replace('"anabranch_reno"', '"for_root"')
+    )
+    command = ["clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", f"-I{SOURCES}", "-c", source, "-o", compiled]
+    subprocess.run(command, check=True)
+    assert status(["congestion-control", "load", str(compiled), "--persist", "--namespace", namespace]) == 1
+    assert "needs .flags = TCP_CONG_NON_RESTRICTED" in capsys.readouterr().err
+    assert "for_root" not in loaded.pinned()
+    assert_goes("for_root")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

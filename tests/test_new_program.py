@@ -35,7 +35,7 @@ def test_its_files_have_the_name(
 
 @pytest.mark.parametrize("name", ["my-cc", "1st", "", "a/b", "sixteen_letters_", "größe"])
 def test_a_name_that_linux_or_c_does_not_take_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(["congestion-control", "new", name]) == 1
+    assert status(["congestion-control", "new", name]) == 2
     assert "must be at most 15 letters, digits and _" in capsys.readouterr().err
 
 

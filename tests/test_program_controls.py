@@ -49,12 +49,13 @@ def test_both_event_loops_give_a_program_the_same_results(name: str) -> None:
 
 
 def compiled(directory: Path, functions: str, members: str) -> str:
-    """An object with these functions and members of ``tcp_congestion_ops``."""
+    """An object with these functions and members of ``tcp_congestion_ops``. Its threshold and its window after an undo are two without others."""
+    required = "".join(f".{member} = (void *)half, " for member in ("ssthresh", "undo_cwnd") if member not in members)
     (directory / "mine.bpf.c").write_text(f"""
 #include "anabranch.bpf.h"
 SEC("struct_ops/half") u32 BPF_PROG(half, struct sock *sk) {{ return 2; }}
 {functions}
-SEC(".struct_ops") struct tcp_congestion_ops mine = {{ .ssthresh = (void *)half, .name = "mine", {members} }};
+SEC(".struct_ops") struct tcp_congestion_ops mine = {{ .name = "mine", {required}{members} }};
 char LICENSE[] SEC("license") = "GPL";
 """)
     command = [
@@ -117,19 +118,21 @@ SEC("struct_ops/reduced") u32 BPF_PROG(reduced, struct sock *sk) { return echoes
     assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [9]
 
 
+RENO = """
+SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
+SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
+SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
+"""
+RENO_MEMBERS = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
+
+
 @needs_clang
 @pytest.mark.parametrize("receive_window", ["40 kB", "3 MiB"])
 def test_reno_by_the_functions_of_linux_gives_the_results_of_the_native_control(
     tmp_path: Path, receive_window: str
 ) -> None:
     """`tcp_reno_cong_avoid` does not grow a window that the receiver's keeps from being used."""
-    functions = """
-SEC("struct_ops/threshold") u32 BPF_PROG(threshold, struct sock *sk) { return tcp_reno_ssthresh(sk); }
-SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { tcp_reno_cong_avoid(sk, ack, acked); }
-SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }
-"""
-    members = ".ssthresh = (void *)threshold, .cong_avoid = (void *)avoid, .undo_cwnd = (void *)undone"
-    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path).document
+    document = scenario({"program": compiled(tmp_path, RENO, RENO_MEMBERS)}, tmp_path).document
     document["stacks"]["theirs"] = {"preset": "linux-reno", "receive_window": receive_window}
     document["stacks"]["mine"]["receive_window"] = receive_window
     document["traffic"][0]["stack"] = ["mine", "theirs"]
@@ -139,6 +142,127 @@ SEC("struct_ops/undone") u32 BPF_PROG(undone, struct sock *sk) { return tcp_reno
     )
     assert mine["retransmits"].sum() > 5
     assert mine.equals(native)
+
+
+@needs_clang
+def test_the_window_in_recovery_is_the_threshold_whatever_the_program_writes(tmp_path: Path) -> None:
+    """Recorded from Linux 6.18: at `set_state(TCP_CA_Recovery)` the window is still the one before, `prior_cwnd`, and `high_seq` is `snd_nxt` since
+    `ssthresh`. Linux's DCTCP sets the threshold there, and Linux sets the window to it. So this is Reno.
+    """
+    functions = """
+SEC("struct_ops/late") u32 BPF_PROG(late, struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
+SEC("struct_ops/state") void BPF_PROG(state, struct sock *sk, u8 new_state) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    if (new_state != TCP_CA_Recovery)
+        return;
+    if (tp->snd_cwnd == tp->prior_cwnd && tp->high_seq == tp->snd_nxt)
+        tp->snd_ssthresh = tcp_reno_ssthresh(sk);
+    tp->snd_cwnd = 1;
+}
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, enum tcp_ca_event event) {
+    if (event == CA_EVENT_LOSS)
+        tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+    if (event == CA_EVENT_COMPLETE_CWR && ca_state(sk) != TCP_CA_Open) /* opened before, also as recorded */
+        tcp_sk(sk)->snd_cwnd = 1;
+}"""
+    members = RENO_MEMBERS.replace("threshold", "late") + ", .set_state = (void *)state, .cwnd_event = (void *)event"
+    flows = scenario({"program": compiled(tmp_path, RENO + functions, members)}, tmp_path).run().flows
+    mine, native = (
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "linux-reno")
+    )
+    assert mine["retransmits"].sum() > 5
+    assert mine.equals(native)
+
+
+@needs_clang
+def test_a_program_begins_when_its_connection_is_established(tmp_path: Path) -> None:
+    """Recorded from Linux 6.18: `init` has the RTT of the handshake. The flow starts after 2 s, and the round trip is 20 ms and more. The
+    window is the tenths of seconds, one for the RTT, and two for each `init` before.
+    """
+    functions = """
+static u32 inits;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    tp->snd_cwnd = (tp->tcp_mstamp - 1000000000) / 100000 + (tp->srtt_us / 8000 == 20) + 2 * inits++;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) { }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    document["traffic"][0] |= {"start": "2s", "flows": 1}
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [20 + 1]
+
+
+@needs_clang
+@pytest.mark.parametrize(("lost", "starts"), [([], 5), ([2, 3], 2)])
+def test_a_program_hears_of_each_segment_that_is_sent_with_nothing_in_flight(
+    tmp_path: Path, lost: list[int], starts: int
+) -> None:
+    """Recorded from Linux 6.18: CA_EVENT_TX_START comes with the first segment, with each of a window of one, and with the retransmission right
+    behind `set_state(TCP_CA_Loss)`. Packet 1 is the SYN, and packet 3 a probe: the segment that it repeats is in flight.
+    """
+    functions = f"""
+static u32 starts, lost;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {{ tcp_sk(sk)->snd_cwnd = 1; }}
+SEC("struct_ops/state") void BPF_PROG(state, struct sock *sk, u8 new_state) {{ lost = new_state == TCP_CA_Loss; }}
+SEC("struct_ops/event") void BPF_PROG(event, struct sock *sk, enum tcp_ca_event event) {{
+    if (event == CA_EVENT_TX_START && ++starts == {starts} && lost == {int(bool(lost))})
+        tcp_sk(sk)->snd_cwnd = 77;
+}}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {{ }}
+SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) {{ return tcp_sk(sk)->snd_cwnd; }}"""
+    members = (
+        ".init = (void *)begin, .set_state = (void *)state, .cwnd_event = (void *)event, .cong_control = (void *)control, "
+        ".undo_cwnd = (void *)same"
+    )
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, beside=None).document
+    document["impairments"] = [
+        {"link": ["left", "right"], "one_way": True, "loss": {"model": "list", "packets": lost}}
+    ] * bool(lost)
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [77]
+
+
+def test_cubic_grows_as_linux_does_where_each_ack_leaves_nothing_in_flight() -> None:
+    """A receiver that acknowledges 16 segments at once, or after its delay: the window comes from two to eight by Reno's growth, not by the curve. A
+    start of sending is no pause of the application.
+    """
+    windows = []
+    for congestion in ({"program": "anabranch_cubic"}, "linux-cubic"):
+        stack = {"preset": "linux-cubic", "congestion": congestion, "initial_window": "2 packets"}
+        document = {
+            "topology": {"links": [{"source": "A", "target": "B", "capacity": "50Mbps", "delay": "10ms"}]},
+            "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [2, 3, 5, 6]}}],
+            "stacks": {"mine": {**stack, "ack": {"name": "delayed", "every": 16}}},
+            "traffic": [{"from": "A", "to": "B", "bulk": True, "stack": "mine"}],
+            "run": {"duration": "3s"},
+        }
+        windows += Scenario(document).run().flows["cwnd_segments"].to_list()
+    assert windows == [8, 8]
+
+
+@needs_clang
+@pytest.mark.parametrize(("lost", "flags"), [([], [1]), ([30, 32], [1, 2, 3])])
+def test_cong_control_is_told_what_linux_tells_it(tmp_path: Path, lost: list[int], flags: list[int]) -> None:
+    """Recorded from Linux 6.18: an ACK that advances has FLAG_WIN_UPDATE, too, and one with SACK blocks or between holes FLAG_SLOWPATH. The numbers
+    are 1 for the first and 2 for the second; the window is ten, and a bit for each number.
+    """
+    functions = """
+static u32 told;
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { told = 0; }
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    u32 updates = !!(flag & FLAG_WIN_UPDATE), is_slow = !!(flag & FLAG_SLOWPATH);
+    if (updates == !!(flag & FLAG_SND_UNA_ADVANCED))
+        told |= 1 << (updates + 2 * is_slow);
+    tcp_sk(sk)->snd_cwnd = 10 + told;
+}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, beside=None).document
+    document["impairments"] = [
+        {"link": ["left", "right"], "one_way": True, "loss": {"model": "list", "packets": lost}}
+    ] * bool(lost)
+    document["traffic"][0]["flows"] = 1
+    flows = Scenario(document, directory=tmp_path).run().flows
+    assert flows["cwnd_segments"].to_list() == [10 + sum(1 << flag for flag in flags)]
 
 
 @needs_clang
@@ -166,6 +290,7 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
         ("tp->snd_una = 7;", "writes 4 bytes at address 0x[0-9a-f]+, which it may not"),
         ("while (sink < 7) sink = 0;", "an endless loop"),
         ("sink = bpf_get_current_pid_tgid();", "needs bpf_get_current_pid_tgid"),
+        ("tcp_cong_avoid_ai(tp, 0, acked);", "Linux would divide by zero and crash"),
         ("sink = *(volatile u32 *)(u64)(tp->snd_cwnd & 1);", "reads 4 bytes at address 0x[01]"),
     ],
 )
@@ -202,6 +327,43 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int f
     assert mine["cwnd_segments"].to_list() == [1000] * 3
     # Three flows of 10 Mbit/s for 3 s, less the start.
     assert mine["goodput_bps"].to_list() == pytest.approx([1e7] * 3, rel=0.03)
+
+
+@needs_clang
+def test_a_rate_sample_counts_the_marks_of_its_interval(tmp_path: Path) -> None:
+    """Linux's `tcp_rate_gen`. In the second second all segments of the round trip were marked."""
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { tcp_sk(sk)->snd_cwnd = 100; }
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    if (tp->tcp_mstamp > 1001000000 && rs->delivered > 0 && (rs->delivered < 50 || rs->delivered_ce != rs->delivered))
+        tp->snd_cwnd = 2;
+}
+SEC("struct_ops/same") u32 BPF_PROG(same, struct sock *sk) { return 100; }"""
+    members = ".init = (void *)begin, .cong_control = (void *)control, .ssthresh = (void *)same"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    link = {"source": "left", "target": "right", "capacity": "10Mbps", "delay": "10ms"}
+    document["topology"] = {"links": [link], "queue": {"discipline": "ecn-threshold", "mark": 5}}
+    document["stacks"]["mine"] |= {"ecn": True, "ecn_echo": "exact"}
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [100]
+
+
+@needs_clang
+def test_a_program_that_only_asks_for_pacing_is_paced_as_linux_paces(tmp_path: Path) -> None:
+    """By the window and the smoothed RTT (`tcp_update_pacing_rate`): as the native control on a stack that paces."""
+    begin = 'SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) { sk->sk_pacing_status = SK_PACING_NEEDED; }'
+    program = compiled(tmp_path, RENO + begin, RENO_MEMBERS + ", .init = (void *)begin")
+    document = scenario({"program": program}, tmp_path, loss=0).document
+    document["topology"]["queue"] = {"discipline": "drop-tail", "limit": "1000 packets"}
+    document["stacks"]["paced"] = {"preset": "linux-reno", "pacing": True}
+    document["run"]["duration"] = "150ms"  # of slow start, whose first segments are not paced
+    longest = {}
+    for stack in ("mine", "paced", "linux-reno"):
+        document["traffic"][0] |= {"stack": stack, "flows": 1}
+        longest[stack] = Scenario(document, directory=tmp_path).run().links["queue_delay_max_s"].max()
+    assert longest["mine"] == pytest.approx(longest["paced"], rel=0.1)
+    assert longest["mine"] < 0.5 * longest["linux-reno"]
 
 
 @needs_clang
@@ -289,6 +451,50 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct r
     assert flows["cwnd_segments"].to_list() == [len(taken + refused)] * 3
 
 
+@pytest.mark.parametrize("hz", [100, 250, 1000])
+def test_mprc_repairs_a_loss_within_a_short_timeout_whatever_the_clock(hz: int) -> None:
+    """At 100 Hz, Linux does not take its first wish of 8 ms. The RTT is 10 ms; Linux's own least timeout would be 210 ms."""
+    stack = {"preset": "linux-reno", "congestion": {"program": "anabranch_mprc"}, "hz": hz, "ack": "immediate"}
+    document = {
+        "topology": {"links": [{"source": "A", "target": "B", "capacity": "50Mbps", "delay": "5ms"}]},
+        "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [5000]}}],
+        "stacks": {
+            "mine": {
+                **stack,
+                "sack": False,
+                "detection": {"name": "dup-ack", "threshold": 1_000_000},
+                "receive_window": "40 kB",
+            }
+        },
+        "traffic": [{"from": "A", "to": "B", "bulk": True, "stack": "mine"}],
+        "run": {"duration": "3s"},
+    }
+    flows = Scenario(document).run().flows
+    assert flows["timeouts"].to_list() == [1]
+    assert 0.01 < flows["longest_stall_s"].item() < 0.1
+
+
+@needs_clang
+@pytest.mark.parametrize(("hz", "ticks"), [(250, 8), (1000, 29)])
+def test_the_least_timeout_that_a_program_sets_is_the_margin_over_the_rtt(tmp_path: Path, hz: int, ticks: int) -> None:
+    """Recorded from Linux 6.18: the timeout is SRTT and 200 ms when `init` sets the least one to 8 ms. It falls by a quarter of the margin's excess each
+    round trip, to SRTT and 8 ms in ticks, rounded up. The round trip is 20.0 to 20.9 ms, and the window is this timeout.
+    """
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    int least = 8000;
+    bpf_setsockopt(sk, SOL_TCP, TCP_BPF_RTO_MIN, &least, 4);
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    tcp_sk(sk)->snd_cwnd = inet_csk(sk)->icsk_rto < 200 ? inet_csk(sk)->icsk_rto : 10;
+}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control"
+    document = scenario({"program": compiled(tmp_path, functions, members)}, tmp_path, loss=0, beside=None).document
+    document["stacks"]["mine"] |= {"hz": hz, "ack": "immediate"}
+    document["traffic"][0]["flows"] = 1
+    assert Scenario(document, directory=tmp_path).run().flows["cwnd_segments"].to_list() == [ticks]
+
+
 @pytest.mark.parametrize(
     ("congestion", "problem"),
     [
@@ -303,6 +509,27 @@ def test_what_is_no_program_is_refused(tmp_path: Path, congestion: dict[str, obj
     with pytest.raises(ScenarioError) as refused:
         scenario(congestion, tmp_path)
     assert problem in str(refused.value)
+
+
+@needs_clang
+def test_a_program_for_which_linux_negotiates_ecn_must_have_it(tmp_path: Path) -> None:
+    congestion: dict[str, object] = {
+        "program": compiled(tmp_path, RENO, RENO_MEMBERS + ", .flags = TCP_CONG_NEEDS_ECN")
+    }
+    document = scenario({"program": "anabranch_reno"}, tmp_path).document
+    document["stacks"]["mine"] |= {"congestion": congestion, "ecn": True}
+    Scenario(document, directory=tmp_path)
+    with pytest.raises(ScenarioError, match=r"stacks\.mine .*: ecn must be true: .* \(TCP_CONG_NEEDS_ECN\)"):
+        scenario(congestion, tmp_path)
+
+
+@needs_clang
+def test_an_operation_that_linux_requires_must_be_there(tmp_path: Path) -> None:
+    """As `tcp_validate_congestion_control` does; Linux says only "Invalid argument"."""
+    name = compiled(tmp_path, "", ".ssthresh = 0, .undo_cwnd = 0")
+    problem = "mine.bpf.o: mine has no ssthresh, no undo_cwnd, no cong_avoid or cong_control: Linux requires it"
+    with pytest.raises(ScenarioError, match=problem):
+        scenario({"program": name}, tmp_path)
 
 
 def test_the_manifest_has_the_bytes_and_the_hash_of_the_program(tmp_path: Path) -> None:

@@ -56,6 +56,35 @@ def test_a_byte_that_linux_would_have_left_otherwise_is_found(
 
 
 @pytest.mark.parametrize(
+    ("function", "fields"),
+    [
+        # The application's SO_MAX_PACING_RATE stays: `init` changes nothing.
+        ("init", {"sk_max_pacing_rate": 500_000, "sk_pacing_rate": 500_000, "sk_pacing_status": 1}),
+        # A window that was the limit grows in slow start, whatever was outstanding (`tcp_is_cwnd_limited` since Linux 6.1).
+        ("cong_avoid", {"max_packets_out": 0}),
+    ],
+)
+def test_a_control_heeds_fields_that_the_recorded_flows_did_not_have(
+    tmp_path: Path, function: str, fields: dict[str, int]
+) -> None:
+    source = CALLS / "reno.calls.gz"
+    (records,) = read_records(source)
+    (first, *_) = np.flatnonzero(records["function"] == read_header(source)["functions"].index(function))
+    call = np.copy(records[first : first + 1])
+    try:
+        places = Btf(programs.LAYOUT).fields("tcp_sock")
+    except Exception as error:  # libbpf is optional
+        pytest.skip(str(error))
+    for name, value in fields.items():
+        (place,) = (one for one in places.values() if one.name.rpartition(".")[2] == name)
+        at = place.bit_offset // 8
+        for side in ("entry", "exit"):
+            call[side][0][at : at + place.bits // 8] = list(value.to_bytes(place.bits // 8, "little"))
+    comparison = replay(program("reno"), write(tmp_path / "changed.gz", read_header(source), call))
+    assert (comparison.calls, comparison.differing, comparison.first) == (1, 0, [])
+
+
+@pytest.mark.parametrize(
     ("header", "problem"),
     [
         ({"format": 2}, "has another format"),

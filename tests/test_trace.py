@@ -123,6 +123,16 @@ def test_a_recording_that_is_killed_leaves_nothing_behind(recording: Path, tmp_p
         time.sleep(0.05)
 
 
+def test_a_value_that_linux_does_not_take_is_named(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tcp_max_reordering` is 300."""
+    setting = ["--sysctl", "net.ipv4.tcp_reordering=1000000"]
+    assert status(["congestion-control", "trace", str(recording), str(tmp_path / "calls"), *setting]) == 1
+    said = capsys.readouterr().err
+    assert said == "--sysctl net.ipv4.tcp_reordering=1000000: Linux does not take this value\n"
+
+
 @pytest.fixture
 def recorded(recording: Path, tmp_path: Path) -> Path:
     """Some calls of Reno over a lossy path."""

@@ -15,8 +15,10 @@ File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_
 
 def new_program(name: str, /) -> int:
     """Make a directory NAME with a congestion control to change: source, header, Makefile and scenario."""
-    from anabranch.programs.new import create
+    from anabranch.programs.new import VALID_NAME, create
 
+    if not VALID_NAME.fullmatch(name):
+        raise UsageError(f"{name!r}: must be at most 15 letters, digits and _, a letter first, such as my_cc")
     print(create(name, Path()))
     return DONE
 
@@ -62,17 +64,19 @@ def load_program(
     former = namespaces.default_control(namespace) if namespace else ""
     with loaded.LoadedObject(file) as controls:
         links = controls.register()
-        if persist:
-            for name, link in links.items():
-                loaded.pin(name, link)
+        stays = False
         try:
             if namespace:
                 namespaces.set_default_control(namespace, next(iter(links)))
+            if persist:
+                for name, link in links.items():
+                    loaded.pin(name, link)
+                stays = True
             print(f"loaded: {', '.join(links)}", flush=True)
             if not persist:
                 signal.pause()
         finally:
-            if namespace and not persist:
+            if namespace and not stays:
                 namespaces.set_default_control(namespace, former)
     return DONE
 

@@ -1,5 +1,6 @@
 """Two network namespaces joined by a path with a rate, a delay, a queue and random loss, emulated in user space."""
 
+import errno
 import heapq
 import os
 import random
@@ -88,6 +89,8 @@ def _set(setting: str) -> None:
         with open(f"/proc/sys/{name.replace('.', '/')}", "w") as file:
             file.write(value)
     except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise LinuxError(f"--sysctl {setting}: Linux does not take this value") from None
         raise LinuxError(
             f'--sysctl {setting}: {error.strerror}; it must be NAME=VALUE, such as "net.ipv4.tcp_sack=0"'
         ) from None

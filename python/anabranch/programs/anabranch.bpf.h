@@ -168,7 +168,7 @@ struct inet_connection_sock {
 
 /* A windowed minimum: the best three samples of the last seconds. */
 struct minmax_sample {
-	u32 t; /* milliseconds, tcp_jiffies32 */
+	u32 t; /* jiffies */
 	u32 v;
 };
 
@@ -239,7 +239,7 @@ struct tcp_sock {
 	/* Round-trip times. */
 	u32 srtt_us; /* eighths of a microsecond */
 	u32 mdev_us; /* quarters of a microsecond */
-	u32 rttvar_us;
+	u32 rttvar_us; /* quarters of a microsecond */
 	u32 rtt_seq;
 	struct minmax rtt_min;
 	struct {
@@ -263,7 +263,7 @@ struct tcp_sock {
 struct ack_sample {
 	u32 pkts_acked; /* segments */
 	s32 rtt_us; /* -1: no sample */
-	u32 in_flight; /* segments, before the ACK */
+	u32 in_flight; /* bytes delivered since the newest acknowledged segment was sent */
 };
 
 /* Of an ACK; argument of cong_control. */
@@ -272,7 +272,7 @@ struct rate_sample {
 	u32 prior_delivered; /* segments */
 	u32 prior_delivered_ce;
 	s32 delivered; /* segments in interval_us; negative: no sample */
-	s32 delivered_ce;
+	s32 delivered_ce; /* of these, with marks */
 	long interval_us;
 	u32 snd_interval_us;
 	u32 rcv_interval_us;
@@ -314,7 +314,7 @@ struct tcp_congestion_ops {
 	void (*release)(struct sock *sk);
 };
 
-/* Functions of the kernel that congestion controls may call. */
+/* Functions of the kernel that congestion controls may call. tcp_cong_avoid_ai divides by `w`: zero would crash the kernel. */
 extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
@@ -349,19 +349,19 @@ static __always_inline bool in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* Whether the window holds the sender back (RFC 7661). In slow start it does until it is twice what was in flight. */
+/* Whether the window holds the sender back (RFC 7661). In slow start it also does until it is twice what was in flight. */
 static __always_inline bool is_cwnd_limited(const struct tcp_sock *tp)
 {
-	if (in_slow_start(tp))
-		return tp->snd_cwnd < 2 * tp->max_packets_out;
-	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* For init: removes the pacing that the control of before may have asked for, as BBR does. */
+/* For init: removes the pacing that the control of before may have asked for, as BBR does. The application's (SO_MAX_PACING_RATE) stays. */
 static __always_inline void stop_pacing(struct sock *sk)
 {
-	sk->sk_pacing_rate = SK_PACING_UNLIMITED;
-	if (sk->sk_pacing_status == SK_PACING_NEEDED)
+	sk->sk_pacing_rate = sk->sk_max_pacing_rate;
+	if (sk->sk_max_pacing_rate == SK_PACING_UNLIMITED && sk->sk_pacing_status == SK_PACING_NEEDED)
 		sk->sk_pacing_status = SK_PACING_NONE;
 }
 

@@ -20,6 +20,7 @@ class Control(TypedDict):
     functions: list[str]
     missing: list[str]
     shared: list[str]
+    needs_ecn: bool
 
 
 class Description(TypedDict):

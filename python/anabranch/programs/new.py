@@ -7,17 +7,16 @@ _TEMPLATE = Path(__file__).with_name("template")
 _HEADERS = [Path(__file__).with_name(name) for name in ("anabranch.bpf.h", "trace.bpf.h", "trace_fields.h")]
 _NAME = "my_cc"
 """The control's name in the template's files and in the names of these."""
-_VALID = re.compile(r"[A-Za-z]\w{0,14}", re.ASCII)
+VALID_NAME = re.compile(r"[A-Za-z]\w{0,14}", re.ASCII)
+"""What Linux and C take."""
 
 
 def create(name: str, parent: Path) -> Path:
-    """Make ``parent/name``, and return it.
+    """Make ``parent/name``, and return it; the name is a :data:`VALID_NAME`.
 
     Raises:
-        ValueError: Linux or C takes no such name, or the directory exists or cannot be made.
+        ValueError: the directory exists or cannot be made.
     """
-    if not _VALID.fullmatch(name):
-        raise ValueError(f"{name!r}: must be at most 15 letters, digits and _, a letter first, such as {_NAME}")
     directory = parent / name
     try:
         directory.mkdir()

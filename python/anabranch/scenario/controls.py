@@ -22,6 +22,7 @@ class ProgramControl(Table):
     program: str = Field(description="An object file such as `my_cc.bpf.o`, or one that comes with Anabranch.")
     name: str | None = Field(None, description="The name of its congestion control, if it has several.")
     _compiled: dict[str, Any] = PrivateAttr()
+    _needs_ecn: bool = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> "ProgramControl":
@@ -29,14 +30,21 @@ class ProgramControl(Table):
         if shipped is None and not self.program.endswith(".o"):
             raise ValueError(f'"{self.program}" is no object file (.o); {suggest(self.program, programs.NAMES)}')
         path = shipped or (info.context or {}).get("directory", Path()) / self.program
-        names = [control["name"] for control in needs.describe(path)["controls"]]
+        controls = {control["name"]: control for control in needs.describe(path)["controls"]}
+        names = list(controls)
         if self.name is None and len(names) > 1:
             raise ValueError(f"{path}: has several congestion controls; choose one by name: {', '.join(names)}")
         if self.name is not None and self.name not in names:
             raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
         encoded = base64.b64encode(path.read_bytes()).decode()
         self._compiled = {"program": encoded, "name": self.name or names[0]}
+        self._needs_ecn = controls[self.name or names[0]]["needs_ecn"]
         return self
+
+    @property
+    def needs_ecn(self) -> bool:
+        """Whether Linux's sockets with this control negotiate ECN."""
+        return self._needs_ecn
 
     def compiled(self) -> dict[str, Any]:
         """The object's bytes in base 64, and the name of its control."""

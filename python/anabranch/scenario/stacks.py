@@ -192,6 +192,8 @@ class Stack(Table):
             raise ValueError("mss and header together must be at most 65535 bytes, the largest IP packet")
         if units.size(self.receive_window) < units.size(self.mss):
             raise ValueError(f'receive_window "{self.receive_window}" must hold at least one segment of "{self.mss}"')
+        if isinstance(self.congestion, ProgramControl) and self.congestion.needs_ecn and not self.ecn:
+            raise ValueError("ecn must be true: with this program, Linux negotiates it (TCP_CONG_NEEDS_ECN)")
         return self
 
     def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -89,10 +89,12 @@ impl RttEstimate {
         kernel_clock::expiry(self.bounds.clock, start, wait)
     }
 
-    /// Sets the least timeout.
+    /// Sets the least timeout. In Linux it is the least margin over the smoothed RTT (`tcp_rto_min`), and the present margin falls to it.
     pub fn set_least_rto(&mut self, least: Duration) {
-        if self.bounds.min_rto != least {
-            Arc::make_mut(&mut self.bounds).min_rto = least;
+        let granularity = if self.linux.is_some() { least } else { self.bounds.granularity };
+        if (self.bounds.min_rto, self.bounds.granularity) != (least, granularity) {
+            let bounds = Arc::make_mut(&mut self.bounds);
+            (bounds.min_rto, bounds.granularity) = (least, granularity);
         }
     }
 

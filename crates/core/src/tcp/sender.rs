@@ -402,10 +402,11 @@ impl Sender {
                 }
                 None => self.rtt.doubt_initial_timeout(),
             }
+            self.show_connection(now);
+            self.apply_min_rto();
             // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment. Linux forgives one, and all if the first
             // SYN is answered (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
             if if is_linux { tries > 2 && echoed != Some(0) } else { tries > 1 } {
-                self.show_connection(now);
                 let kind = CongestionKind::Timeout { repeated: true };
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
                 self.congestion.on_recovered();

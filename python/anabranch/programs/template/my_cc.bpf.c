@@ -38,7 +38,8 @@ void BPF_PROG(my_cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		if (!acked)
 			return;
 	}
-	tcp_cong_avoid_ai(tp, tp->snd_cwnd / GROWTH, acked); /* one segment more for this number of acknowledged ones */
+	/* One segment more for this number of acknowledged ones. Zero would crash Linux, which divides by it. */
+	tcp_cong_avoid_ai(tp, (tp->snd_cwnd + GROWTH - 1) / GROWTH, acked);
 }
 
 /* A loss, a timeout or a congestion mark: returns the window to continue with. */

@@ -73,6 +73,12 @@ impl CachedControl {
         self.algorithm.on_connection(connection);
     }
 
+    /// See [`CongestionControl::on_start`].
+    pub fn on_start(&mut self) {
+        self.algorithm.on_start();
+        self.output = self.algorithm.output();
+    }
+
     /// See [`CongestionControl::on_echo`].
     pub fn on_echo(&mut self, ack: &AckEvent) {
         self.algorithm.on_echo(ack);

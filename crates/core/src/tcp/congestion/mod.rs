@@ -145,6 +145,9 @@ pub trait CongestionControl: Send + Sync {
     /// The connection before the next event; only if it [observes it](Self::observes_connection).
     fn on_connection(&mut self, _connection: &Connection<'_>) {}
 
+    /// A segment is about to be sent while nothing is in flight; only if it [observes the connection](Self::observes_connection).
+    fn on_start(&mut self) {}
+
     /// Least number of segments that a sender following Linux sends at one instant when it paces (`min_tso_segs`).
     fn min_quantum(&mut self, _now: Time) -> u32 {
         LINUX_MIN_QUANTUM

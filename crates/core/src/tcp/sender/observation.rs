@@ -34,6 +34,15 @@ impl Sender {
         });
     }
 
+    /// Tells a congestion control that observes the connection that a segment is sent while nothing is in flight (`tcp_event_data_sent`).
+    #[inline(always)]
+    pub(super) fn before_sending(&mut self, now: Time) {
+        if self.options.observed && self.board.in_flight() == 0 {
+            self.show(now);
+            self.congestion.on_start();
+        }
+    }
+
     /// Takes over the least timeout that the congestion control demands.
     #[inline(always)]
     pub(super) fn apply_min_rto(&mut self) {

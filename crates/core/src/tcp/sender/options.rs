@@ -46,7 +46,7 @@ pub(super) struct Options {
     pub(super) observed: bool,
     /// The congestion control may request a reduction.
     pub(super) backs_off: bool,
-    /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    /// Neither pacing nor a rate sampler nor a congestion mark's answer nor the congestion control needs to see every segment sent.
     pub(super) bursts: bool,
     pub(super) wire_bytes: u32,
     pub(super) payload: u32,
@@ -85,7 +85,7 @@ impl Options {
             paces,
             observed,
             backs_off,
-            bursts: !paces && !samples_rate && !stack.ecn,
+            bursts: !paces && !samples_rate && !stack.ecn && !observed,
             wire_bytes: stack.mss + stack.header,
             payload: stack.mss,
             initial_window: stack.initial_window,

@@ -129,6 +129,7 @@ impl Sender {
         if std::mem::take(&mut self.retransmit_now)
             && let Some(segment) = self.board.next_lost()
         {
+            self.before_sending(now);
             return Some(self.send_again(now, segment));
         }
         let is_full = self.counted_in_flight() >= self.window();
@@ -146,6 +147,7 @@ impl Sender {
         let prefers_new = is_full || probing_new && self.has_new();
         if self.board.lost() > 0 && !prefers_new && !self.waits_for_late_originals() {
             let segment = self.board.next_lost().expect("some segment is lost");
+            self.before_sending(now);
             return Some(self.send_again(now, segment));
         }
         if self.has_new() {
@@ -185,6 +187,7 @@ impl Sender {
     #[inline(always)]
     fn send_new(&mut self, now: Time) -> Transmission {
         self.leave_window();
+        self.before_sending(now);
         let segment = self.board.next();
         let number = self.board.send_new(now);
         self.after_sending(now, segment);

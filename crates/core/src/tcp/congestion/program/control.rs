@@ -12,6 +12,7 @@ use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time};
 use anabranch_bpf::Memory;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// States of loss recovery (Linux, `tcp.h`).
@@ -31,9 +32,11 @@ const COMPLETE_REDUCTION: u64 = 2;
 const LOSS: u64 = 3;
 
 /// Bits of an ACK, second argument of `cong_control` (Linux, `tcp_input.c`) and argument of `in_ack_event` (`tcp.h`).
+const WINDOW_UPDATE: u64 = 0x02;
 const DATA_ACKED: u64 = 0x04;
 const DATA_SACKED: u64 = 0x20;
 const ECN_ECHO: u64 = 0x40;
+const SLOW_PATH: u64 = 0x100;
 const ADVANCED: u64 = 0x400;
 const EVENT_SLOW_PATH: u64 = 1;
 const EVENT_WINDOW_UPDATE: u64 = 2;
@@ -89,16 +92,21 @@ pub struct ProgramControl {
     window_limited: bool,
     wire_bytes: u32,
     paces: bool,
+    /// The memory before `init` ran ahead; none once the connection is known.
+    unopened: Option<Memory>,
     /// The episode has reduced the window without a timeout, so that its end completes a reduction, also behind an undo.
     completes: bool,
     /// It failed, and keeps its window.
     has_failed: bool,
     /// The program has seen the present ACK before a reduction.
     shown: bool,
+    /// The totals of delivered and of marked segments whenever they grew by marks, the last one before the newest rate sample included.
+    marks: VecDeque<(u64, u64)>,
 }
 
 impl ProgramControl {
-    /// A flow that has not sent yet: calls `init`.
+    /// A flow that has not sent yet. `init` runs ahead, as the sender must know whether the program paces. Linux calls it when the connection is
+    /// established: so it runs anew when the control first sees the connection, with the time and the RTT of then.
     pub fn new(loaded: Arc<Loaded>, flow: FlowContext) -> ProgramControl {
         let Loaded { program, socket, hz, .. } = &*loaded;
         let find = |name| program.operation(name);
@@ -138,9 +146,11 @@ impl ProgramControl {
             window_limited: false,
             wire_bytes: flow.wire_bytes,
             paces: false,
+            unopened: None,
             completes: false,
             has_failed: false,
             shown: false,
+            marks: VecDeque::from([(0, 0)]),
             loaded: Arc::clone(&loaded),
         };
         let address = socket.socket;
@@ -156,7 +166,8 @@ impl ProgramControl {
             socket.kept(name).write(&mut control.memory, address, value);
         }
         let rtt = RttEstimate::new(Duration::from_millis(200), Duration::from_secs(120), Duration::from_secs(1));
-        control.on_connection(&Connection {
+        let unopened = control.memory.clone();
+        control.show(&Connection {
             now: Time::ZERO,
             una: 0,
             next: 0,
@@ -174,7 +185,19 @@ impl ProgramControl {
         });
         control.call(find("init"), &[]);
         control.paces = socket.kept("sk_pacing_status").read(&control.memory, address) == PACES;
+        control.unopened = Some(unopened);
         control
+    }
+
+    fn show(&mut self, connection: &Connection<'_>) {
+        self.kernel.now = connection.now;
+        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
+        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
+        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
+        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
+        if self.wants_rate_samples() {
+            self.set(self.slots.app_limited, connection.app_limited);
+        }
     }
 
     /// Calls an operation with the socket and further arguments, if the program has it. `None` if it has none, or after a fault.
@@ -217,22 +240,38 @@ impl ProgramControl {
         self.set(self.slots.state, state as u64);
     }
 
-    /// The window to return to, and the new threshold (`tcp_init_cwnd_reduction`).
+    /// The window to return to, and the new threshold.
     fn reduce(&mut self) {
-        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count, .. } = self.slots.window;
+        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         self.set(prior_cwnd, window);
         self.set(prior_ssthresh, threshold.max((window >> 1) + (window >> 2)));
-        self.set(count, 0);
         if let Some(value) = self.call(self.operations.ssthresh, &[]) {
             self.set(ssthresh, value & 0xffff_ffff);
         }
+    }
+
+    /// The window becomes the threshold, whatever the program wrote: Linux sets it itself in a reduction (`tcp_cwnd_reduction`,
+    /// `tcp_end_cwnd_reduction`).
+    fn shrink(&mut self) {
+        let threshold = self.get(self.slots.window.ssthresh);
+        if !self.owns_window() && threshold < INFINITE_SSTHRESH {
+            self.set(self.slots.window.cwnd, threshold);
+        }
+    }
+
+    /// The episode lasts until all that was sent is acknowledged.
+    fn mark_end(&mut self) {
         let high = u64::from(self.next.wrapping_mul(self.sizes.mss).wrapping_add(1));
         self.set(self.slots.high_seq, high);
     }
 
-    /// `tcp_update_pacing_rate`: twice the window in a smoothed RTT in slow start, 1.2 times after.
+    /// `tcp_update_pacing_rate`: twice the window in a smoothed RTT in slow start, 1.2 times after. Only for a program that leaves it to Linux and
+    /// needs it.
     fn update_pacing_rate(&mut self) {
+        if self.owns_window() || !(self.paces || self.loaded.socket.reads_pacing_rate) {
+            return;
+        }
         let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         let percent = if window < threshold / 2 { 200 } else { 120 };
@@ -250,14 +289,13 @@ impl ProgramControl {
             if ack.may_grow > 0 {
                 self.call(self.operations.cong_avoid, &[acknowledged, ack.may_grow.into()]);
             }
-            if self.loaded.socket.reads_pacing_rate {
-                self.update_pacing_rate();
-            }
+            self.update_pacing_rate();
             return;
         }
         let micros = |duration: Duration| duration.0 / 1_000_000;
         let none = -1i64 as u64;
         let rate = ack.rate;
+        let marked = rate.map_or(0, |rate| self.marked_since(rate.prior_delivered));
         self.loaded.socket.set_rate_sample(
             &mut self.memory,
             [
@@ -269,7 +307,7 @@ impl ProgramControl {
                 ack.delivered.into(),
                 ack.prior_in_flight.into(),
                 rate.is_some_and(|rate| rate.app_limited).into(),
-                if ack.ecn_echo { ack.delivered.into() } else { 0 },
+                marked,
                 0, // is_ack_delayed: of a segment shorter than the rest; only a flow's last one is
             ],
         );
@@ -279,10 +317,25 @@ impl ProgramControl {
             return;
         }
         let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
-        let flag = bit(ack.advanced, ADVANCED | DATA_ACKED)
+        let flag = bit(ack.advanced, ADVANCED | DATA_ACKED | WINDOW_UPDATE)
             | bit(ack.delivered > 0 && !ack.advanced, DATA_SACKED)
-            | bit(ack.ecn_echo, ECN_ECHO);
+            | bit(ack.ecn_echo, ECN_ECHO)
+            | bit(!self.is_predicted(ack), SLOW_PATH);
         self.call(self.operations.cong_control, &[acknowledged, flag, sample]);
+    }
+
+    /// Segments delivered with marks since this number had been delivered (`tcp_rate_gen`).
+    fn marked_since(&mut self, delivered: u64) -> u64 {
+        while self.marks.get(1).is_some_and(|(total, _)| *total <= delivered) {
+            self.marks.pop_front();
+        }
+        let before = self.marks.front().map_or(0, |(_, marked)| *marked);
+        self.get(self.slots.delivered_ce) - before
+    }
+
+    /// Whether Linux's fast path takes an ACK: without SACK blocks and echoes.
+    fn is_predicted(&self, ack: &AckEvent) -> bool {
+        ack.advanced && self.sacked == 0 && !ack.ecn_echo
     }
 
     /// Counts what an ACK delivers, and shows the ACK to the program (`tcp_in_ack_event`).
@@ -295,6 +348,9 @@ impl ProgramControl {
         if ack.ecn_echo {
             let marked = self.get(self.slots.delivered_ce) + u64::from(ack.delivered);
             self.set(self.slots.delivered_ce, marked);
+            if self.owns_window() {
+                self.marks.push_back((delivered, marked));
+            }
         }
         // Linux notes the most that was outstanding when the window was the limit: then it was the window.
         let window = if self.window_limited { self.get(self.slots.window.cwnd) } else { 0 };
@@ -304,11 +360,9 @@ impl ProgramControl {
         if self.window_limited {
             self.stamp_window(ack.now);
         }
-        // An ACK that advances counts as an update of the window (`tcp_may_update_window`). Only one without SACK blocks and echoes is
-        // predicted.
-        let is_predicted = ack.advanced && self.sacked == 0 && !ack.ecn_echo;
+        // An ACK that advances counts as an update of the window (`tcp_may_update_window`).
         let flags = if ack.advanced { EVENT_WINDOW_UPDATE } else { 0 }
-            | if is_predicted { 0 } else { EVENT_SLOW_PATH }
+            | if self.is_predicted(ack) { 0 } else { EVENT_SLOW_PATH }
             | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
         self.call(self.operations.in_ack_event, &[flags]);
     }
@@ -316,14 +370,11 @@ impl ProgramControl {
 
 impl CongestionControl for ProgramControl {
     fn on_connection(&mut self, connection: &Connection<'_>) {
-        self.kernel.now = connection.now;
-        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
-        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
-        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
-        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
-        if self.wants_rate_samples() {
-            self.set(self.slots.app_limited, connection.app_limited);
-        }
+        let Some(unopened) = self.unopened.take() else { return self.show(connection) };
+        self.memory = unopened;
+        self.show(connection);
+        self.update_pacing_rate();
+        self.call(self.loaded.program.operation("init"), &[]);
     }
 
     fn on_echo(&mut self, ack: &AckEvent) {
@@ -350,16 +401,15 @@ impl CongestionControl for ProgramControl {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
-        let WindowSlots { cwnd, ssthresh, count, .. } = self.slots.window;
+        let WindowSlots { cwnd, count, .. } = self.slots.window;
         self.stamp_window(event.now);
         match event.kind {
             CongestionKind::Loss | CongestionKind::EcnEcho => {
+                self.mark_end();
+                self.set(count, 0);
                 self.reduce();
-                if !self.owns_window() {
-                    let window = self.get(ssthresh);
-                    self.set(cwnd, window);
-                }
                 self.enter(if event.kind == CongestionKind::Loss { State::Recovery } else { State::WindowReduced });
+                self.shrink();
                 self.completes = true;
             }
             CongestionKind::Timeout { repeated } => {
@@ -371,6 +421,7 @@ impl CongestionControl for ProgramControl {
                 self.set(cwnd, 1);
                 self.set(count, 0);
                 self.enter(State::Loss);
+                self.mark_end();
             }
         }
     }
@@ -382,11 +433,21 @@ impl CongestionControl for ProgramControl {
         }
         let threshold = self.get(prior_ssthresh).max(self.get(ssthresh));
         self.set(ssthresh, threshold);
+        self.stamp_window(self.kernel.now);
         self.enter(State::Open);
     }
 
+    /// An undo has opened the connection before.
     fn on_recovered(&mut self) {
+        let ended = self.state;
+        if matches!(ended, State::Recovery | State::Loss) {
+            self.enter(State::Open);
+        }
         if std::mem::take(&mut self.completes) && !self.owns_window() {
+            if ended != State::Open {
+                self.shrink();
+                self.stamp_window(self.kernel.now);
+            }
             self.call(self.operations.cwnd_event, &[COMPLETE_REDUCTION]);
         }
         if self.state != State::Open {
@@ -394,8 +455,12 @@ impl CongestionControl for ProgramControl {
         }
     }
 
-    fn on_loss_in_reduction(&mut self, _reached: u32) {
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        if !self.owns_window() {
+            self.set(self.slots.window.cwnd, reached.into());
+        }
         self.enter(State::Recovery);
+        self.shrink();
     }
 
     fn on_reopened(&mut self) {
@@ -412,6 +477,9 @@ impl CongestionControl for ProgramControl {
             self.set(ssthresh, threshold);
             self.set(cwnd, restart_window(window, initial_window, idle, rtt.rto()).into());
         }
+    }
+
+    fn on_start(&mut self) {
         self.call(self.operations.cwnd_event, &[TX_START]);
     }
 

@@ -8,14 +8,8 @@ use anabranch_bpf::{Kernel, Memory};
 /// The functions by their names in Linux.
 const FUNCTIONS: [(&str, Function); 8] = [
     ("tcp_slow_start", |kernel, memory, arguments| Ok(kernel.slow_start(memory, arguments[1] as u32).into())),
-    ("tcp_cong_avoid_ai", |kernel, memory, arguments| {
-        kernel.grow(memory, arguments[1] as u32, arguments[2] as u32);
-        Ok(0)
-    }),
-    ("tcp_reno_cong_avoid", |kernel, memory, arguments| {
-        kernel.grow_as_reno(memory, arguments[2] as u32);
-        Ok(0)
-    }),
+    ("tcp_cong_avoid_ai", |kernel, memory, arguments| kernel.grow(memory, arguments[1] as u32, arguments[2] as u32)),
+    ("tcp_reno_cong_avoid", |kernel, memory, arguments| kernel.grow_as_reno(memory, arguments[2] as u32)),
     ("tcp_reno_ssthresh", |kernel, memory, _| Ok((kernel.window.cwnd.read(memory, kernel.socket) / 2).max(2))),
     ("tcp_reno_undo_cwnd", |kernel, memory, _| {
         let WindowSlots { cwnd, prior_cwnd, .. } = kernel.window;
@@ -123,18 +117,16 @@ impl ProgramKernel {
     }
 
     /// `tcp_reno_cong_avoid`: grows only where the window is the limit (`tcp_is_cwnd_limited`).
-    fn grow_as_reno(&self, memory: &mut Memory, acked: u32) {
+    fn grow_as_reno(&self, memory: &mut Memory, acked: u32) -> Result<u64, String> {
         let WindowSlots { cwnd, ssthresh, is_limited, max_packets_out, .. } = self.window;
         let window = self.get(memory, cwnd);
         let starts = window < self.get(memory, ssthresh);
         let most = u64::from(self.get(memory, max_packets_out));
         if self.get(memory, is_limited) == 0 && !(starts && u64::from(window) < 2 * most) {
-            return;
+            return Ok(0);
         }
         let acked = if starts { self.slow_start(memory, acked) } else { acked };
-        if acked > 0 {
-            self.grow(memory, self.get(memory, cwnd), acked);
-        }
+        if acked > 0 { self.grow(memory, self.get(memory, cwnd), acked) } else { Ok(0) }
     }
 
     fn set_window(&self, memory: &mut Memory, window: u32) {
@@ -144,9 +136,11 @@ impl ProgramKernel {
     }
 
     /// `tcp_cong_avoid_ai`: adds a segment for every `per_increase` segments acknowledged.
-    fn grow(&self, memory: &mut Memory, per_increase: u32, acked: u32) {
+    fn grow(&self, memory: &mut Memory, per_increase: u32, acked: u32) -> Result<u64, String> {
         let WindowSlots { cwnd, count, .. } = self.window;
-        let per_increase = per_increase.max(1);
+        if per_increase == 0 {
+            return Err("adds a segment for every 0 acknowledged ones (tcp_cong_avoid_ai): Linux would divide by zero and crash".into());
+        }
         let (mut window, mut credit) = (self.get(memory, cwnd), self.get(memory, count));
         if credit >= per_increase {
             credit = 0;
@@ -159,6 +153,7 @@ impl ProgramKernel {
         }
         self.set_window(memory, window);
         count.write(memory, self.socket, credit.into());
+        Ok(0)
     }
 
     /// `bpf_setsockopt`: the least retransmission timeout, in whole jiffies as Linux has it. The greatest delay of ACKs means nothing

@@ -26,6 +26,13 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 /// The version of Linux that the layout and the functions are of: 6.18.
 const LINUX: u64 = 6 << 16 | 18 << 8;
 
+/// `TCP_CONG_NEEDS_ECN`, a bit of `flags`: sockets with this control negotiate ECN.
+const NEEDS_ECN: u64 = 2;
+
+/// The operations that Linux requires besides one of the last two (`tcp_validate_congestion_control`).
+const REQUIRED: [&str; 2] = ["ssthresh", "undo_cwnd"];
+const GROWTH: [&str; 2] = ["cong_avoid", "cong_control"];
+
 /// The fields of a rate sample that a delivery rate has.
 const DELIVERY_RATE: [&str; 3] = ["prior_delivered", "delivered", "interval_us"];
 
@@ -124,6 +131,15 @@ impl ProgramSpec {
 }
 
 fn link(object: &Object, instance: usize, hz: u32) -> Result<Program, String> {
+    let control = &object.instances()[instance];
+    let has = |name: &&str| matches!(control.value(name), Some(Value::Program { .. }));
+    let mut lacks: Vec<&str> = REQUIRED.into_iter().filter(|name| !has(name)).collect();
+    if !GROWTH.iter().any(has) {
+        lacks.push("cong_avoid or cong_control");
+    }
+    if !lacks.is_empty() {
+        return Err(format!("{} has no {}: Linux requires it", control.name(), lacks.join(", no ")));
+    }
     let options = Options {
         configuration: &[("CONFIG_HZ", hz.into()), ("LINUX_KERNEL_VERSION", LINUX)],
         provides_field: &provides_field,
@@ -149,7 +165,7 @@ fn controls(object: &Object) -> impl Iterator<Item = (usize, &Instance)> {
 }
 
 /// Describes an object as JSON. The description has its licence. For each congestion control it lists operations, used fields and called
-/// functions. It also lists features that the simulator lacks, and state that connections share in Linux but not here.
+/// functions. It also lists features that the simulator lacks, and state that connections share in Linux but not here, and says whether it needs ECN.
 ///
 /// # Errors
 /// The reason why the object is not valid.
@@ -165,6 +181,7 @@ pub fn describe(bytes: &[u8]) -> Result<Json, String> {
             "functions": program.functions(),
             "missing": program.missing(),
             "shared": program.shared().collect::<Vec<_>>(),
+            "needs_ecn": matches!(instance.value("flags"), Some(Value::Number(flags)) if flags & NEEDS_ECN != 0),
         }))
     });
     let described = described.collect::<Result<Vec<_>, String>>()?;

@@ -91,7 +91,7 @@ const SHOWN: [(&str, Source); 30] = [
     ("mdev_us", |connection, _| connection.rtt.variation().0 * 4 / 1_000_000),
     ("rttvar_us", |connection, _| connection.rtt.variation().0 * 4 / 1_000_000),
     ("rtt_min.s.0.v", |connection, _| connection.rtt.minimum().map_or(u64::from(u32::MAX), |rtt| micros(rtt.0))),
-    ("icsk_rto", |connection, sizes| jiffies(connection.rtt.rto(), sizes.hz)),
+    ("icsk_rto", |connection, sizes| (micros(connection.rtt.rto().0) * u64::from(sizes.hz)).div_ceil(1_000_000)),
     ("icsk_rto_min", |connection, sizes| jiffies(connection.rtt.least_rto(), sizes.hz)),
     ("icsk_backoff", |connection, _| connection.rtt.backoff().into()),
     ("lsndtime", |connection, sizes| jiffies(Duration(connection.last_sent.0 + BOOT.0), sizes.hz)),
