@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any
 
 from bench.peers.linux import case as peer
-from bench.peers.linux.runs import run as run_peer
 from validation.lost_packets import bernoulli
 from validation.real_linux_cells import (
     CONGESTION,
@@ -21,6 +20,7 @@ from validation.real_linux_cells import (
     STACKS,
     WIRE_BYTES,
     Run,
+    linux_run,
     run_document,
 )
 from validation.work import seconds
@@ -152,10 +152,7 @@ def run_linux(net: Network, seed: int) -> Run:
         courses = peer.Course([there]), peer.Course([home])
         flows.append(peer.Flow(flow.control, *courses, net.start_s(index, seed), size))
     settings = {"net/ipv4/tcp_ecn": "1"} if net.ecn else {}
-    found = run_peer(peer.Case(links, flows, DURATION_S, seed=seed, settings=settings))
-    return Run(
-        tuple(flow.goodput_bps for flow in found.flows), sum(flow.retransmits for flow in found.flows), found.timeouts
-    )
+    return linux_run(peer.Case(links, flows, DURATION_S, seed=seed, settings=settings))
 
 
 def run_here(net: Network, seed: int) -> Run:

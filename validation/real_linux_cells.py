@@ -62,8 +62,10 @@ class Cell:
     """Packets in the queue from which on it marks."""
     draws: range = range(1, 3)
     """Seeds of the runs where something is drawn."""
-    segments: int | None = None
-    """The segments of each flow; None for flows that do not end."""
+    segments: Sequence[int | None] = ()
+    """The segments of each flow, None for a flow that does not end; empty if none ends."""
+    starts_s: Sequence[float] = ()
+    """When each flow starts; empty for flows that start one after another."""
     lost_segments: Sequence[int] = ()
     """For a flow that ends: its segments, from 0, whose first transmission is lost."""
 
@@ -86,9 +88,14 @@ class Cell:
             return [segment + 3 for segment in self.lost_segments]
         return bernoulli(self.loss, self.rate_bps * DURATION_S // (8 * WIRE_BYTES) + 1000, seed + 1000 * path)
 
+    def payload_bytes(self, flow: int) -> int | None:
+        """What a flow sends; None for one that does not end."""
+        segments = self.segments[flow] if self.segments else None
+        return None if segments is None else segments * PAYLOAD_BYTES
+
     def start_s(self, flow: int, seed: int) -> float:
         """When a flow starts."""
-        return flow * (0.5 + 0.037 * seed)
+        return self.starts_s[flow] if self.starts_s else flow * (0.5 + 0.037 * seed)
 
 
 @dataclass(frozen=True)
@@ -99,8 +106,8 @@ class Run:
     """The goodput of each flow, payload."""
     retransmits: int
     timeouts: int
-    completion_s: float | None = None
-    """The completion time of the first flow, if it ends."""
+    completions_s: Sequence[float | None]
+    """The completion time of each flow; None for one that does not end."""
 
 
 def single_flows(quick: bool) -> list[Cell]:
@@ -188,7 +195,9 @@ def short_flows(quick: bool) -> list[Cell]:
     """One flow that ends, without loss, without its last segment, and without its last two."""
     sizes = (6, 11) if quick else (2, 6, 10, 11, 16)
     return [
-        Cell(("cubic",), 20_000_000, (0.080,), 1.0, segments=segments, lost_segments=range(segments - lost, segments))
+        Cell(
+            ("cubic",), 20_000_000, (0.080,), 1.0, segments=(segments,), lost_segments=range(segments - lost, segments)
+        )
         for segments in sizes
         for lost in (0, 1, 2)
     ]
@@ -217,7 +226,7 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
                 peer.Course(ahead, cell.select),
                 peer.Course(back, cell.select),
                 cell.start_s(flow, seed),
-                cell.segments and cell.segments * PAYLOAD_BYTES,
+                cell.payload_bytes(flow),
             )
             for flow, name in enumerate(cell.flows)
         ],
@@ -228,12 +237,20 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
 
 def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
     """One run of real Linux, with these sysctls."""
-    outcome = run_peer(replace(linux_case(cell, seed), settings=settings))
+    return linux_run(replace(linux_case(cell, seed), settings=settings))
+
+
+def linux_run(case: peer.Case) -> Run:
+    """One run of real Linux."""
+    outcome = run_peer(case)
     return Run(
         tuple(flow.goodput_bps for flow in outcome.flows),
         sum(flow.retransmits for flow in outcome.flows),
         outcome.timeouts,
-        outcome.flows[0].completed_s and outcome.flows[0].completed_s - cell.start_s(0, seed),
+        [
+            None if flow.completed_s is None else flow.completed_s - start.start_s
+            for flow, start in zip(outcome.flows, case.flows, strict=True)
+        ],
     )
 
 
@@ -245,12 +262,11 @@ def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
 def run_document(document: Mapping[str, Any], seed: int) -> Run:
     """One run of this engine of a scenario."""
     flows = packet.simulate(compile_run(Scenario(document).cases[0], seed), Unrecorded(), Event()).flows
-    completion_s = float(flows["fct_s"][0])
     return Run(
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
         int(flows["retransmits"].sum()),
         int(flows["timeouts"].sum()),
-        None if isnan(completion_s) else completion_s,
+        [None if isnan(time_s) else time_s for time_s in flows["fct_s"].tolist()],
     )
 
 
@@ -287,7 +303,7 @@ def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
             {
                 "from": "source",
                 "to": "sink",
-                **({"size": f"{cell.segments * PAYLOAD_BYTES} bytes"} if cell.segments else {"bulk": True}),
+                **({"size": f"{size} bytes"} if (size := cell.payload_bytes(flow)) else {"bulk": True}),
                 "start": seconds(cell.start_s(flow, seed)),
                 "stack": name,
                 "routing": "routing",
