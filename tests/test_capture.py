@@ -98,16 +98,17 @@ def test_volume_is_that_of_the_links_table_and_nothing_is_malformed(captured: Re
 
 
 @needs_tshark
-def test_linux_s_acks_are_longer_by_their_sack_option(tmp_path: Path) -> None:
+def test_linux_s_syns_and_acks_are_longer_by_their_options(tmp_path: Path) -> None:
     text = CAPTURE + SPRAYED.replace('stack = "newreno"', 'stack = "linux-reno"')
     result = Scenario.from_toml(text).run(seed=1, directory=tmp_path)
     rows = frames(tmp_path / "captures" / "0-In-Client.pcapng", "tcp.options.sack_le")
+    syn = 12  # MSS, SACK permitted, window scale and three NOPs
     blocks = [len(row["tcp.options.sack_le"].split(",")) if row["tcp.options.sack_le"] else 0 for row in rows]
     assert max(blocks) == 3, "a fourth does not fit beside timestamps"
     options = [2 + 2 + 8 * count if count else 0 for count in blocks]  # two NOPs, kind and length
-    assert sum(HEADER + option for option in options) == link_row(result, "In", "Client")["bytes"]
+    assert syn + sum(HEADER + option for option in options) == link_row(result, "In", "Client")["bytes"]
     data = frames(tmp_path / "captures" / "0-Client-In.pcapng", "tcp.len")
-    assert sum(int(row["tcp.len"]) + HEADER for row in data) == link_row(result, "Client", "In")["bytes"]
+    assert syn + sum(int(row["tcp.len"]) + HEADER for row in data) == link_row(result, "Client", "In")["bytes"]
 
 
 @needs_tshark

@@ -194,8 +194,8 @@ def test_a_load_is_the_utilisation_of_the_hosts_links(share: float | str) -> Non
 
 
 def test_a_load_is_of_a_link_or_of_the_slower_ends() -> None:
-    # 1460.5 bytes in one segment or two, and a header of 40 bytes with each, SYN and FIN
-    sizes, bits = [[0, 0], [2920, 1]], 8 * (1460.5 + 3.5 * 40)
+    # 1460.5 bytes in one segment or two, a header of 40 bytes with each, SYN, the ACK of its answer and FIN, and the SYN's options
+    sizes, bits = [[0, 0], [2920, 1]], 8 * (1460.5 + 4.5 * 40 + 12)
     link = compiled({"from": "l1h1", "to": "l2h1", "short": {"load": 0.5, "link": ["l1", "s1"], "sizes": sizes}})[0]
     assert link["application"]["arrivals"] == pytest.approx(0.5 * 2e9 / bits)
     to_one = compiled({"from": "hosts", "to": "l2h1", "short": {"load": 0.5, "sizes": sizes}})[0]

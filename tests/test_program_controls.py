@@ -193,12 +193,12 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int f
 
 
 @needs_clang
-@pytest.mark.parametrize(("lost", "starts"), [([], 5), ([2, 3], 2)])
+@pytest.mark.parametrize(("lost", "starts"), [([], 5), ([3, 4], 2)])
 def test_a_program_hears_of_each_segment_that_is_sent_with_nothing_in_flight(
     tmp_path: Path, lost: list[int], starts: int
 ) -> None:
     """Recorded from Linux 6.18: CA_EVENT_TX_START comes with the first segment, with each of a window of one, and with the retransmission right
-    behind `set_state(TCP_CA_Loss)`. Packet 1 is the SYN, and packet 3 a probe: the segment that it repeats is in flight.
+    behind `set_state(TCP_CA_Loss)`. Packet 1 is the SYN, packet 2 the ACK of its answer, and packet 4 a probe: the segment that it repeats is in flight.
     """
     functions = f"""
 static u32 starts, lost;
@@ -231,7 +231,7 @@ def test_cubic_grows_as_linux_does_where_each_ack_leaves_nothing_in_flight() -> 
         stack = {"preset": "linux-cubic", "congestion": congestion, "initial_window": "2 packets"}
         document = {
             "topology": {"links": [{"source": "A", "target": "B", "capacity": "50Mbps", "delay": "10ms"}]},
-            "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [2, 3, 5, 6]}}],
+            "impairments": [{"link": ["A", "B"], "one_way": True, "loss": {"model": "list", "packets": [3, 4, 6, 7]}}],
             "stacks": {"mine": {**stack, "ack": {"name": "delayed", "every": 16}}},
             "traffic": [{"from": "A", "to": "B", "bulk": True, "stack": "mine"}],
             "run": {"duration": "3s"},

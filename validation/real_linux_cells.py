@@ -106,7 +106,7 @@ class Run:
     """The goodput of each flow, payload."""
     retransmits: int
     timeouts: int
-    completions_s: Sequence[float | None]
+    completions_s: Sequence[float | None] = ()
     """The completion time of each flow; None for one that does not end."""
 
 

@@ -122,14 +122,16 @@ def plan(
             except KeyboardInterrupt:
                 interrupted = True
         rival = rivals[0] if rivals else None
-    if output.out is not None:  # before the table: whoever reads that may end before its last line
-        write(chosen, output.out, topology, directed, capacity_bps)
-    if output.json:
-        _print_json(chosen, plans if allowed.front else [], rival)
-    else:
-        _print(chosen, rival, above=bool(rivals))
-        if allowed.front:
-            _print_front(plans, rivals[1:])
+    try:  # before the table: whoever reads that may end before its last line
+        if output.out is not None:
+            write(chosen, output.out, topology, directed, capacity_bps)
+    finally:  # files that cannot be written cost no output
+        if output.json:
+            _print_json(chosen, plans if allowed.front else [], rival)
+        else:
+            _print(chosen, rival, above=bool(rivals))
+            if allowed.front:
+                _print_front(plans, rivals[1:])
     if output.out is not None:
         say(f"Plan: {output.out}")
     if interrupted:

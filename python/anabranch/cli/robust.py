@@ -106,12 +106,14 @@ class Output:
     def show(self, document: "Callable[[], dict[str, Any]]", table: "Callable[[], None]") -> None:
         """Write the document, if it is wanted, then print it or the table: whoever reads the output may end before the last line."""
         text = json_text(document()) if self.json or self.out is not None else ""
-        if self.out is not None:
-            write_text(self.out, text + "\n")
-        if self.json:
-            print(text)
-        else:
-            table()
+        try:
+            if self.out is not None:
+                write_text(self.out, text + "\n")
+        finally:  # a file that cannot be written costs no output
+            if self.json:
+                print(text)
+            else:
+                table()
 
 
 def robust(

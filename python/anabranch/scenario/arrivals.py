@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
 
+WITH_TIMESTAMPS = 52
+"""Bytes of the headers of a segment with timestamps. Linux's SYN has 12 bytes of options more than one without, and 8 more than one with them."""
+
+
 def link_capacities(section: TopologySection, topology: "Topology", names: Names, duration: int) -> list[int]:
     """The capacity of each link, bit/s: that of the latest override, its own, or that of the section.
 
@@ -71,5 +75,8 @@ def per_second(
             sum(rate for (source, _), rate in rates if source in sources),
             sum(rate for (_, target), rate in rates if target in targets),
         )
-    packets = mean_size(short, units.size(stack.mss)) + stack.handshake + (stack.follows == "linux")  # SYN and FIN
-    return short.load * capacity / (8 * (mean_size(short) + packets * units.size(stack.header)))
+    header, is_linux = units.size(stack.header), stack.follows == "linux"
+    packets = mean_size(short, units.size(stack.mss))
+    packets += stack.handshake * (1 + is_linux) + is_linux  # a SYN; in Linux also the ACK of its answer, and a FIN
+    options = stack.handshake * is_linux * (12 if header < WITH_TIMESTAMPS else 8)
+    return short.load * capacity / (8 * (mean_size(short) + packets * header + options))
