@@ -89,7 +89,7 @@ class Cell:
         return bernoulli(self.loss, self.rate_bps * DURATION_S // (8 * WIRE_BYTES) + 1000, seed + 1000 * path)
 
     def payload_bytes(self, flow: int) -> int | None:
-        """What a flow sends; None for one that does not end."""
+        """Bytes that a flow sends; None for one that does not end."""
         segments = self.segments[flow] if self.segments else None
         return None if segments is None else segments * PAYLOAD_BYTES
 

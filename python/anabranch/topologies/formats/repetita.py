@@ -14,7 +14,7 @@ _EDGE = ("label", "src", "dest", "weight", "bw", "delay")
 _UNITS = {"bw": ("capacity", "kbit/s", 1000, 1), "delay": ("delay", "microseconds", 1, 1_000_000)}
 """The attribute and the unit of a column, and how many bit/s or seconds are how many of the unit."""
 _MOST_DIGITS = 12
-"""Of a number of rows: as many as no file has. Python does not convert thousands of digits."""
+"""Digits that are read of a number of rows. No file has so many rows, and Python does not convert thousands of digits."""
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
