@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,84 @@ def test_flows_of_less_than_a_segment_load_a_link_with_all_their_headers() -> No
     assert used == pytest.approx(0.6, rel=0.03)  # some 20,000 flows
 
 
+@pytest.mark.parametrize("pattern", ["incast", "outcast"])
+def test_incasts_and_outcasts_come_at_random_as_often_as_loads_the_links(pattern: str) -> None:
+    """The flows of one have one start and one end in the middle. Their number is that of a Poisson process, and their bytes are the load."""
+    traffic = {
+        "from": "hosts",
+        "to": "hosts",
+        "pattern": pattern,
+        "count": 5,
+        "short": {"load": 0.1, "sizes": [[100_000, 1]]},
+    }
+    group = compiled({**traffic, "start": "10ms"}, run={"duration": "4010ms"})[0]
+    middle = 1 if pattern == "incast" else 0
+    events: dict[int, list[tuple[str, str]]] = {}
+    for pair, start, size in group["application"]["flows"]:
+        events.setdefault(start, []).append(group["pairs"][pair])
+        assert size == 100_000
+    for event in events.values():
+        assert len(event) == len({pair[1 - middle] for pair in event}) == 5
+        assert len({pair[middle] for pair in event}) == 1
+    assert {event[0][middle] for event in events.values()} == set(HOSTS)
+    # 69 segments with headers, SYN, the ACK of its answer and FIN; eight links of 1 Gbit/s
+    expected = 4 * 0.1 * 8e9 / (5 * 8 * (100_000 + 72 * 40 + 12))
+    assert len(events) == pytest.approx(expected, abs=3 * expected**0.5)
+    intervals = [(after - before) / 4e12 * expected for before, after in pairwise(sorted(events))]
+    assert sum(interval > 1 for interval in intervals) / len(intervals) == pytest.approx(
+        exp(-1), abs=0.06
+    )  # exponential, of mean 1
+    links = scenario(traffic, run={"duration": "400ms", "warm_up": "50ms"}).run().links
+    used = links.filter(pl.col("src").str.contains("h"))["utilisation"].mean()
+    assert used == pytest.approx(0.1, rel=0.35)  # of 87 events; ACKs are a fiftieth
+
+
+def test_an_incast_of_all_others_loads_the_links_of_its_receiver() -> None:
+    short = {"load": 0.2, "sizes": [[1460, 1]]}
+    group = compiled({"from": "hosts", "to": "l1h1", "pattern": "incast", "short": short}, run={"duration": "2s"})[0]
+    starts = Counter(start for _, start, _ in group["application"]["flows"])
+    assert set(starts.values()) == {7}
+    expected = 2 * 0.2 * 1e9 / (7 * 8 * (1460 + 4 * 40 + 12))
+    assert len(starts) == pytest.approx(expected, abs=3 * expected**0.5)
+    by_number = {
+        "from": "hosts",
+        "to": "l1h1",
+        "pattern": "incast",
+        "short": short | {"load": None, "arrivals": "700/s"},
+    }
+    starts = Counter(start for _, start, _ in compiled(by_number, run={"duration": "2s"})[0]["application"]["flows"])
+    assert len(starts) == pytest.approx(200, abs=45)
+    never = by_number | {"short": {"arrivals": "0.001/s", "sizes": [[1460, 1]]}}
+    assert scenario(never).run().flows.height == 0
+
+
+def test_a_first_step_of_a_distribution_is_the_share_of_flows_of_this_very_size(tmp_path: Path) -> None:
+    (tmp_path / "atom.csv").write_text("1000,0.4\n1000000,1\n")
+    traffic = {"from": "hosts", "to": "hosts", "short": {"arrivals": "20000/s", "sizes": "atom.csv"}}
+    (tmp_path / "twice.csv").write_text("500,0\n500,0.25\n9000,0.25\n9000,1\n")
+    for pattern in ({}, {"pattern": "incast", "count": 4}):
+        sizes = scenario(traffic | pattern, tmp_path, run={"duration": "100ms"}).run().flows["size_bytes"]
+        assert (sizes == 1000).mean() == pytest.approx(0.4, abs=0.035)
+        assert sizes.filter(sizes > 1000).mean() == pytest.approx(500_500, rel=0.05)
+        twice = traffic | pattern | {"short": {"arrivals": "20000/s", "sizes": "twice.csv"}}
+        sizes = scenario(twice, tmp_path, run={"duration": "100ms"}).run().flows["size_bytes"]
+        assert set(sizes) == {500, 9000}
+        assert (sizes == 500).mean() == pytest.approx(0.25, abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("points", "unit", "mean"),
+    [
+        ([[100_000, 1]], 1, 100_000),
+        ([[100_000, 1]], 1460, 69),
+        ([[1000, 0.4], [1_000_000, 1]], 1, 0.4 * 1000 + 0.6 * 500_500.5),
+        ([[10, 0.25], [20, 0.25], [20, 0.75], [25, 1]], 10, 0.25 * 1 + 0.5 * 2 + 0.25 * 3),
+    ],
+)
+def test_the_mean_counts_sizes_that_many_flows_have(points: list[list[float]], unit: int, mean: float) -> None:
+    assert mean_size(Short(arrivals="1/s", sizes=points), unit) == pytest.approx(mean)
+
+
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 12))
 def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int, int]], segment: int) -> None:
     points, sizes, weights = [[0.0, 0.0]], [], []
@@ -236,6 +316,12 @@ def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int,
         ({"short": {}}, 'short needs arrivals = "100/s", or load = 0.6'),
         ({"short": {"load": 60}}, 'must be a share above 0 and at most 1, such as 0.6 or "60%"'),
         ({"short": {"load": 0.6, "arrivals": "1/s"}}, "give arrivals or load"),
+        (
+            {"short": {"load": 0.6, "sizes": [[0, 0.5], [9, 1]]}},
+            "no flow has 0 bytes; [0, 0.5] must have at least 1 byte",
+        ),
+        ({"short": {"load": 0.6, "sizes": []}}, "sizes needs at least one point"),
+        ({"short": {"load": 0.6, "sizes": [[9, 1.5]]}}, "[9, 1.5] does not"),
         ({"short": {"load": 0.6, "link": ["l1", "l2"]}}, "no such link; l1 has links to"),
         ({"matrix": "none.csv"}, "none.csv: cannot be read"),
         ({"matrix": {"l1h1": {"l9h1": "1Mbps"}}}, 'l1h1.l9h1: the topology has no node "l9h1"; did you mean'),

@@ -1,6 +1,7 @@
 """The traffic groups of a variant to those of the compiled run: who sends to whom, when, and how much."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import log
 from typing import Any
 
 from anabranch import units
@@ -8,7 +9,8 @@ from anabranch.scenario import Case
 from anabranch.scenario.arrivals import mean_size, per_second
 from anabranch.scenario.demands import demands_of
 from anabranch.scenario.groups import Names
-from anabranch.scenario.pairs import pairs_of
+from anabranch.scenario.pairs import STARS, ends_of, mean_star, pairs_of, uniforms
+from anabranch.scenario.sizes import drawn
 from anabranch.scenario.traffic import Traffic, traffic_name, udp_packet
 
 Pairs = list[tuple[int, int]]
@@ -52,14 +54,24 @@ def _applications(
         yield _traced(entry, names)
     elif entry.every is not None:
         yield _repeated(case, entry, draw, names)
+    elif entry.short is None:
+        yield pairs_of(entry, names, draw), _application(entry)
+    elif entry.pattern in STARS:
+        flows = _arrivals(case, entry, names, capacities, ends_of(entry, names))
+        yield _stars(case, entry, draw, names, flows)
     else:
         pairs = pairs_of(entry, names, draw)
-        if entry.short is None:
-            yield pairs, _application(entry)
-        else:
-            ends = [{names.nodes[pair[end]] for pair in pairs} for end in (0, 1)]
-            stack = case.variant.all_stacks()[case.variant.stack_of(entry) or ""]
-            yield pairs, _short_flows(entry, per_second(entry.short, stack, names, capacities, (ends[0], ends[1])))
+        ends = [{names.nodes[pair[end]] for pair in pairs} for end in (0, 1)]
+        yield pairs, _short_flows(entry, _arrivals(case, entry, names, capacities, (ends[0], ends[1])))
+
+
+def _arrivals(
+    case: Case, entry: Traffic, names: Names, capacities: Sequence[int], ends: tuple[Iterable[str], Iterable[str]]
+) -> float:
+    """The short flows per second of a group between these sources and destinations."""
+    assert entry.short is not None
+    stack = case.variant.all_stacks()[case.variant.stack_of(entry) or ""]
+    return per_second(entry.short, stack, names, capacities, ends)
 
 
 def _application(entry: Traffic) -> dict[str, Any]:
@@ -93,12 +105,33 @@ def _traced(entry: Traffic, names: Names) -> tuple[Pairs, dict[str, Any]]:
     return _trace(zip(ends, trace.starts, trace.sizes, strict=True))
 
 
+def _stars(case: Case, entry: Traffic, draw: str, names: Names, flows: float) -> tuple[Pairs, dict[str, Any]]:
+    """Incasts or outcasts that come as a Poisson process, with ``flows`` a second in all; those of one start together."""
+    import numpy as np
+
+    assert entry.short is not None
+    mean_interval = mean_star(entry, names) / flows * units.PICOSECONDS_PER_SECOND
+    span = _last(case, entry) - units.duration(entry.start)
+    at, events = 0.0, []
+    for uniform in uniforms(f"times {draw}"):
+        at -= mean_interval * log(1 - uniform)
+        if at >= span:
+            break
+        events.append(round(at))
+    stars = [pairs_of(entry, names, f"{draw} {number}") for number in range(len(events))]
+    total = sum(map(len, stars))
+    sizes = drawn(entry.short.points(), np.fromiter(uniforms(f"sizes {draw}"), float, total)).tolist()
+    starts = [(pair, start) for star, start in zip(stars, events, strict=True) for pair in star]
+    pairs, application = _trace((*start, size) for start, size in zip(starts, sizes, strict=True))
+    return pairs or pairs_of(entry, names, draw), application
+
+
 def _repeated(case: Case, entry: Traffic, draw: str, names: Names) -> tuple[Pairs, dict[str, Any]]:
     """The flows of all epochs that start before the group stops."""
     assert entry.every is not None
     assert entry.size is not None
     every, stagger, size = units.duration(entry.every), units.duration(entry.stagger), units.size(entry.size)
-    last = units.duration(entry.stop or case.variant.run.duration) - units.duration(entry.start)
+    last = _last(case, entry) - units.duration(entry.start)
     return _trace(
         (pair, epoch * every + number * stagger, size)
         for epoch in range(-(-last // every))
@@ -107,6 +140,11 @@ def _repeated(case: Case, entry: Traffic, draw: str, names: Names) -> tuple[Pair
         )
         if epoch * every + number * stagger < last
     )
+
+
+def _last(case: Case, entry: Traffic) -> int:
+    """When a group stops, picoseconds."""
+    return units.duration(entry.stop or case.variant.run.duration)
 
 
 def _trace(flows: Any) -> tuple[Pairs, dict[str, Any]]:

@@ -42,15 +42,20 @@ def link_capacities(section: TopologySection, topology: "Topology", names: Names
 def mean_size(short: Short, unit: int = 1) -> float:
     """The mean size of the flows, each rounded up to whole units of this many payload bytes: in bytes, or in segments.
 
-    The distribution is uniform between two points, so the mean is the integral of the rounded size over each piece.
+    The distribution is uniform between two points, so the mean is the integral of the rounded size over each piece. The first point, and two
+    points of one size, are a share of flows of this very size.
     """
 
     def integral(size: float) -> float:
         whole, rest = divmod(size, unit)
         return (whole + 1) * (unit * whole / 2 + rest)
 
-    pieces = pairwise(short.points())
-    return sum((more - less) * (integral(high) - integral(low)) / (high - low) for (low, less), (high, more) in pieces)
+    def mean(low: float, high: float) -> float:
+        return -(-high // unit) if low == high else (integral(high) - integral(low)) / (high - low)
+
+    points = short.points()
+    pieces = pairwise([[points[0][0], 0.0], *points])
+    return sum((more - less) * mean(low, high) for (low, less), (high, more) in pieces)
 
 
 def per_second(
@@ -62,7 +67,8 @@ def per_second(
 ) -> float:
     """The flows per second of a group between these sources and destinations; a load needs the stack.
 
-    At a load of 1, what their senders send fills the given link, or the slower of two groups: the links of all sources, or those of all destinations.
+    At a load of 1, what their senders send fills the given link, or the slower of two groups: the links that leave the sources, or those that
+    enter the destinations. A sender sends each segment once with its header, its SYN, and with Linux's rules the ACK of the SYN-ACK and a FIN.
     """
     if short.arrivals is not None:
         return float(units.frequency(short.arrivals))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 4_000_000
 """Flows of a variant: with the kilobyte that each may take, the memory of a large machine."""
+STARS = ("incast", "outcast")
+"""Patterns of several nodes with one in the middle."""
 
 
 def ends_of(entry: Traffic, names: Names) -> tuple[Sequence[str], Sequence[str]]:
@@ -46,7 +48,7 @@ def check(entry: Traffic, names: Names) -> None:
         _check_once(sources, "from")
         _check_once(targets, "to")
         return
-    if entry.pattern in ("incast", "outcast"):
+    if entry.pattern in STARS:
         _check_star(entry, sources, targets)
         return
     pairs = len(product) if entry.count is None else entry.count
@@ -75,6 +77,14 @@ def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) 
             )
 
 
+def mean_star(entry: Traffic, names: Names) -> float:
+    """How many pairs an incast or outcast of a group has, on average over the nodes in the middle."""
+    sources, targets = ends_of(entry, names)
+    many, middles = (sources, targets) if entry.pattern == "incast" else (targets, sources)
+    others = set(many)
+    return entry.count or sum(len(others) - (middle in others) for middle in middles) / len(middles)
+
+
 def most_pairs(entry: Traffic, names: Names) -> int:
     """The most pairs that a traffic group may have; :class:`ValueError` as :func:`ends_of`."""
     sources, targets = ends_of(entry, names)
@@ -82,7 +92,7 @@ def most_pairs(entry: Traffic, names: Names) -> int:
         return len(names.links)
     if entry.pattern in ("pairs", "permutation"):
         return len(sources)
-    if entry.pattern in ("incast", "outcast"):
+    if entry.pattern in STARS:
         return entry.count or max(len(sources), len(targets))
     return entry.count or len(sources) * len(targets)
 
@@ -178,6 +188,11 @@ class _Product:
         for skipped in own.T:
             columns += skipped[rows] <= columns
         return rows, columns
+
+
+def uniforms(draw: str) -> Iterator[float]:
+    """Uniform draws of at least 0 and less than 1, as :func:`_draws`."""
+    return (number / 2**53 for number in _draws(draw, 2**53))
 
 
 def _draws(draw: str, below: int = 2**128) -> Iterator[int]:

@@ -1,10 +1,14 @@
 """Distributions of flow sizes: measured ones by name, points in a scenario, or a CSV file."""
 
-from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anabranch import input_files
 from anabranch.scenario.problems import suggest
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 LARGEST_FILE = 2**20
 """Bytes of a CSV file; some 50,000 points."""
@@ -29,20 +33,36 @@ by an author of DCTCP and pFabric.
 
 
 def check(points: list[list[float]], places: list[str] | None = None) -> None:
-    """Refuse points that are no distribution: :class:`ValueError` names the place, or the point itself."""
-    if len(points) < 2:
-        raise ValueError("sizes needs at least two points [bytes, cumulative probability]")
-    for index, ((low, below), (high, above)) in enumerate(pairwise(points)):
-        if not (0 <= low < high < float("inf") and 0 <= below <= above):
-            place = f"{places[index + 1]}: " if places else ""
+    """Refuse points that are no distribution: :class:`ValueError` names the place, or the point itself.
+
+    Two points of one size, and a first point above probability 0, give this very size to a share of all flows.
+    """
+    if not points:
+        raise ValueError("sizes needs at least one point [bytes, cumulative probability]")
+    low, below = 0.0, 0.0
+    for index, (size, probability) in enumerate(points):
+        place = f"{places[index]}: " if places else ""
+        if not (low <= size < float("inf") and below <= probability <= 1):
+            before = f"[{low:g}, {below:g}] to " if index else ""
             raise ValueError(
-                f"{place}sizes must ascend in bytes and in probability; [{low:g}, {below:g}] to [{high:g}, {above:g}] "
-                "does not"
+                f"{place}sizes must ascend in bytes and in probability, both from 0, and the probability to 1; "
+                f"{before}[{size:g}, {probability:g}] does not"
             )
-    for index, right, what in ((0, 0.0, "begin"), (-1, 1.0, "end")):
-        if points[index][1] != right:
-            place = f"{places[index]}: " if places else ""
-            raise ValueError(f"{place}sizes must {what} with probability {right:g}, not {points[index][1]:g}")
+        if size == 0 < probability:
+            raise ValueError(f"{place}no flow has 0 bytes; [0, {probability:g}] must have at least 1 byte")
+        low, below = size, probability
+    if below != 1:
+        place = f"{places[-1]}: " if places else ""
+        raise ValueError(f"{place}sizes must end with probability 1, not {below:g}")
+
+
+def drawn(points: list[list[float]], uniform: "npt.NDArray[np.float64]") -> "npt.NDArray[np.int64]":
+    """The sizes in whole bytes at these quantiles, 0 to 1: linear between two points, as in the core."""
+    import numpy as np
+
+    sizes, probabilities = np.array(points, dtype=float).T
+    found: npt.NDArray[np.int64] = np.maximum(1, np.ceil(np.interp(uniform, probabilities, sizes))).astype(np.int64)
+    return found
 
 
 def named(name: str, directory: Path) -> list[list[float]]:
@@ -73,7 +93,7 @@ def _from_csv(path: Path) -> list[list[float]]:
             ) from None
         points.append([size, probability])
         places.append(place)
-    if len(points) < 2:
-        raise ValueError(f"{path}: needs at least two lines of bytes and cumulative probability")
+    if not points:
+        raise ValueError(f"{path}: needs at least one line of bytes and cumulative probability")
     check(points, places)
     return points

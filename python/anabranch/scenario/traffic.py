@@ -68,15 +68,18 @@ Load = Annotated[
 class Short(Table):
     """Flows of random size arrive as a Poisson process, each between a pair drawn uniformly.
 
-    How many arrive follows from ``arrivals`` or ``load``. With a traffic matrix or gravity it follows from the rates of the
+    With the patterns incast and outcast, the events arrive as a Poisson process: each draws its nodes anew, and all its flows start together.
+    How many flows arrive follows from ``arrivals`` or ``load``. With a traffic matrix or gravity it follows from the rates of the
     pairs, which count payload.
     """
 
-    arrivals: Frequency | None = Field(None, description="Flows per second over all pairs.")
+    arrivals: Frequency | None = Field(
+        None, description="Flows per second over all pairs; those of an incast count one by one."
+    )
     load: Load | None = Field(
         None,
-        description="Instead of arrivals: as many flows as load the links of the sources to this share, or those of the "
-        "destinations where these are slower. Headers count.",
+        description="Instead of arrivals: as many flows as load the links that leave the sources to this share, or those that enter the "
+        "destinations where these are slower ([what counts](networks-and-traffic.md#a-load-in-per-cent)).",
     )
     link: LinkName | None = Field(
         None, description="With load: the share is of this link's capacity, from the first node to the second."
@@ -84,7 +87,8 @@ class Short(Table):
     sizes: Sizes = Field(
         "web-search",
         validate_default=True,
-        description="A measured distribution, points [bytes, cumulative probability], or a CSV file of such.",
+        description="A measured distribution, points [bytes, cumulative probability], or a CSV file of such: linear between two points. "
+        "The first point, and two points of one size, are a share of flows of this very size; [[100_000, 1]] gives all flows one size.",
     )
 
     @model_validator(mode="after")
