@@ -125,15 +125,15 @@ EXTRAS = (
     Case("series", "time series of every flow and link at 10 ms", "dumbbell", {"run.sample": "10ms"}),
     Case("capture", "pcapng of the bottleneck", "dumbbell", {"capture": '[["left", "right"]]'}),
     *(
-        Case(stack, f"{stack} instead of newreno", "dumbbell", {"stacks.newreno.preset": stack})
+        Case(stack, f"{stack} instead of newreno", "dumbbell", {"stacks.sender.preset": stack})
         for stack in ("cubic", "mprc", "kikolo")
     ),
     Case(
         "bbr",
         "bbr with duplicate ACKs instead of newreno",
         "dumbbell",
-        {"stacks.newreno.preset": "bbr", "stacks.newreno.detection": "dup-ack"},
+        {"stacks.sender.preset": "bbr", "stacks.sender.detection": "dup-ack"},
     ),
-    Case("rack-tlp", "newreno with rack-tlp", "dumbbell", {"stacks.newreno.detection": "rack-tlp"}),
+    Case("rack-tlp", "newreno with rack-tlp", "dumbbell", {"stacks.sender.detection": "rack-tlp"}),
 )
 """A with something more or other; the target is the time per packet-hop in multiples of A's."""

@@ -304,8 +304,8 @@ def test_every_congestion_control_is_a_preset(name: str) -> None:
 
 def test_presets_are_products_and_may_be_overridden() -> None:
     text = DESIGN.replace(
-        'newreno = { preset = "newreno" }', 'newreno = { preset = "mprc", ack = "delayed", mss = "1000 bytes" }'
-    )
+        'newreno = { preset = "newreno" }', 'mine = { preset = "mprc", ack = "delayed", mss = "1000 bytes" }'
+    ).replace('"newreno", "mprc"', '"mine", "mprc"')
     stack = compile_run(Scenario.from_toml(text).cases[0], 1)["stacks"][0]
     assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == ["newreno", "fast-rto", "delayed"]
     assert stack["mss"] == 1000

@@ -114,3 +114,20 @@ def test_one_way_names_a_direction_that_there_is() -> None:
         Scenario.from_toml(text + entry)
         with pytest.raises(ScenarioError, match="no such link; B has links to C"):
             Scenario.from_toml(text + entry + "one_way = true\n")
+
+
+def test_a_stack_without_a_detection_has_that_of_traffic_without_a_stack() -> None:
+    (without,) = compiled(LINKS + "[[traffic]]\n")["stacks"]
+    for keys in ("", 'congestion = "newreno"', 'congestion = "linux-cubic"', 'follows = "linux"'):
+        (stack,) = compiled(LINKS + f"[stacks.x]\n{keys}\n[[traffic]]\n")["stacks"]
+        assert stack["detection"]["name"] == without["detection"]["name"] == "rack-tlp", keys
+    (stack,) = compiled(LINKS + "[stacks.x]\nsack = false\n[[traffic]]\n")["stacks"]
+    assert stack["detection"]["name"] == "dup-ack", "RFC 8985 section 4 requires SACK"
+
+
+def test_a_stack_with_the_name_of_a_preset_begins_with_it() -> None:
+    (preset,) = compiled(LINKS + '[[traffic]]\nstack = "kikolo"\n')["stacks"]
+    for keys in ("", 'congestion = "kikolo"', 'preset = "kikolo"'):
+        assert compiled(LINKS + f"[stacks.kikolo]\n{keys}\n[[traffic]]\n")["stacks"] == [preset]
+    (other,) = compiled(LINKS + '[stacks.kikolo]\nmin_rto = "1s"\n[[traffic]]\n')["stacks"]
+    assert other == preset | {"min_rto": 1000 * MS}

@@ -53,9 +53,9 @@ def scenario(
         "impairments": [{"link": "all", "loss": 0.002}],
         "stacks": {
             "mine": {"congestion": {"python": python}, **(stack or {})},
-            "reno": {"congestion": "newreno", **(stack or {})},
+            "rust": {"congestion": "newreno", **(stack or {})},
         },
-        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "reno"], **(traffic or {})}],
+        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "rust"], **(traffic or {})}],
         "run": {"duration": "3s"},
     }
     return Scenario(document | changes, directory=directory)
@@ -84,7 +84,7 @@ def test_the_rules_of_newreno_in_python_give_the_results_of_newreno_in_rust(
 ) -> None:
     flows = scenario(directory, "controls.py:Reno", **conditions).run().flows
     mine, rust = (
-        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "reno")
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "rust")
     )
     assert mine["retransmits"].sum() > 20
     assert mine.equals(rust)

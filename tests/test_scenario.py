@@ -714,3 +714,46 @@ def test_parallel_paths_may_differ_by_nothing_but_take_some_time() -> None:
     assert {(link.source, link.target) for link in lossy if link.loss} == {
         (end, middle) for end in ("left", "right") for middle in ("p1", "p2")
     }
+
+
+@pytest.mark.parametrize(
+    ("stack", "key", "other"),
+    [
+        ('linux-cubic = { congestion = "newreno" }', "congestion", "my-linux-cubic"),
+        ('linux-cubic = { preset = "newreno" }', "congestion, detection, ack, follows", "my-linux-cubic"),
+        ('bbr = { preset = "bbr", detection = "dup-ack" }', "detection", "bbr-dup-ack"),
+        ('cubic = { slow_start = "hystart++", detection = "dup-ack" }', "slow_start", "my-cubic"),
+        ('newreno = { preset = "newreno", follows = "ns-2" }', "follows", "my-newreno"),
+        ('newreno = { preset = "newreno", congestion = { program = "anabranch_reno" } }', "congestion", "my-newreno"),
+    ],
+)
+def test_the_name_of_a_preset_means_the_preset(stack: str, key: str, other: str) -> None:
+    text = LINE.replace("[[traffic]]", f"[stacks]\n{stack}\n[[traffic]]")
+    name = stack.partition(" ")[0]
+    message = f'scenario:10: stacks.{name}: is the name of a preset with another {key}; give this stack another name, such as "{other}"'
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        Scenario.from_toml(text)
+    Scenario.from_toml(text.replace(f"\n{name} =", "\nx ="))
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        'newreno = { congestion = "newreno", detection = "dup-ack" }',
+        'newreno = { preset = "newreno", min_rto = "1s", mss = "536 bytes", sack = false }',
+        'mprc = { congestion = "newreno", detection = { name = "fast-rto", gamma = 1.5 }, ack = "immediate" }',
+    ],
+)
+def test_a_preset_may_be_written_out_or_have_other_parameters(stack: str) -> None:
+    Scenario.from_toml(
+        LINE.replace("[[traffic]]", f"[stacks]\n{stack}\n[[traffic]]").replace(
+            '"newreno"\n\n[run]', f'"{stack.partition(" ")[0]}"\n\n[run]'
+        )
+    )
+
+
+def test_a_broken_stack_of_a_presets_name_has_one_problem() -> None:
+    text = LINE.replace("[[traffic]]", '[stacks]\ncubic = { min_rto = "soon" }\n[[traffic]]')
+    with pytest.raises(ScenarioError) as error:
+        Scenario.from_toml(text)
+    assert [problem.path for problem in error.value.problems] == [("stacks", "cubic", "min_rto")]

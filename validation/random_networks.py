@@ -182,7 +182,7 @@ def document(net: Network, seed: int) -> Mapping[str, Any]:
             losses.append({"link": [f"n{flow.leaves}", f"d{index}"], "one_way": True, "loss": loss})
         size = {"bulk": True} if flow.segments is None else {"size": f"{flow.segments * PAYLOAD_BYTES} bytes"}
         ends = {"from": f"s{index}", "to": f"d{index}"}
-        traffic.append({**ends, **size, "stack": flow.control, "start": seconds(net.start_s(index, seed))})
+        traffic.append({**ends, **size, "stack": f"{flow.control}-here", "start": seconds(net.start_s(index, seed))})
     return {
         "topology": {
             "links": links,
@@ -190,7 +190,7 @@ def document(net: Network, seed: int) -> Mapping[str, Any]:
             "override": overrides,
         },
         "impairments": losses,
-        "stacks": {flow.control: {**STACKS[flow.control], **SIZES, "ecn": net.ecn} for flow in net.flows},
+        "stacks": {f"{flow.control}-here": {**STACKS[flow.control], **SIZES, "ecn": net.ecn} for flow in net.flows},
         "traffic": traffic,
         "run": {"duration": seconds(DURATION_S)},
     }

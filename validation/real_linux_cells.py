@@ -298,14 +298,14 @@ def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
         },
         "impairments": losses,
         "routing": {"routing": routing},
-        "stacks": {name: {**STACKS[name], **SIZES, **stack} for name in cell.flows},
+        "stacks": {f"{name}-here": {**STACKS[name], **SIZES, **stack} for name in cell.flows},
         "traffic": [
             {
                 "from": "source",
                 "to": "sink",
                 **({"size": f"{size} bytes"} if (size := cell.payload_bytes(flow)) else {"bulk": True}),
                 "start": seconds(cell.start_s(flow, seed)),
-                "stack": name,
+                "stack": f"{name}-here",
                 "routing": "routing",
             }
             for flow, name in enumerate(cell.flows)

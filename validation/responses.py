@@ -147,4 +147,6 @@ _NOTES = (
 def _goodput_bps(name: str, rtt: float, every: int, counted: int) -> float:
     law = LAWS[name]
     per_loss_s = every / law.window(1 / every, rtt) * rtt
-    return periodic.goodput_bps({"congestion": law.congestion}, RATE, rtt, every, per_loss_s, counted)
+    return periodic.goodput_bps(
+        {"congestion": law.congestion, "detection": "dup-ack"}, RATE, rtt, every, per_loss_s, counted
+    )

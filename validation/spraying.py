@@ -167,10 +167,11 @@ def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
 
 def _run(stack: str, routing: str, stack_changes: Mapping[str, Any], network: Mapping[str, Any], seed: int) -> Measured:
     document = tomllib.loads(SCENARIO.read_text(encoding="utf-8"))
-    document["stacks"] = {stack: {**document["stacks"][stack], **stack_changes}}
+    named = document["stacks"].get(stack) or document["stacks"][f"{stack}-dup-ack"]
+    document["stacks"] = {"stack": {**named, **stack_changes}}
     document["routing"] = {routing: network.get("routing", document["routing"][routing])}
     document["topology"]["queue"] = network.get("queue", document["topology"]["queue"])
-    document["traffic"][0] |= {"stack": stack, "routing": routing}
+    document["traffic"][0] |= {"stack": "stack", "routing": routing}
     document["run"] = {"duration": "30s", "warm_up": f"{WARM_UP_SECONDS}s", "sample": "1s"}
     return measure(document, seed)
 

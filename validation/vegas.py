@@ -54,7 +54,10 @@ def run(quick: bool) -> Section:
 
 
 def _waiting(alpha: float, beta: float, rate: float, rtt: float) -> tuple[float, float]:
-    stack: dict[str, Any] = {"congestion": {"name": "vegas", "alpha": alpha, "beta": beta, "drain": True}}
+    stack: dict[str, Any] = {
+        "preset": "vegas",
+        "congestion": {"name": "vegas", "alpha": alpha, "beta": beta, "drain": True},
+    }
     document = one_link(stack, rate=f"{rate:.0f}bps", round_trip_s=rtt, duration_s=120, warm_up_s=60)
     outcome = packet.simulate(compile_run(Scenario(document).cases[0], 1), Unrecorded(), Event())
     links = outcome.links

@@ -11,8 +11,8 @@ links = [
 ]
 
 [stacks]
-newreno = {{ congestion = "newreno" }}
-cubic = {{ congestion = "cubic" }}
+newreno = {{ preset = "newreno" }}
+cubic = {{ preset = "cubic" }}
 
 [[traffic]]
 from = "A"

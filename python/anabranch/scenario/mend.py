@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from anabranch.scenario.problems import Problem
+from anabranch.scenario.stacks import PRESETS
 from anabranch.toml_text import Path
 
 _LISTS = {("traffic",), ("impairments",), ("events",), ("capture",), ("topology", "override")}
 """Lists whose entries do not define what others name, so that a broken one is left out."""
-_DEFINITIONS: dict[str, Any] = {"stacks": {"preset": "newreno"}, "routing": {}}
-"""Replacements for broken definitions: their names are still known."""
 _NAMED_BY = {"stacks": ("stack",), "routing": ("routing", "acks")}
 """Keys whose values cannot be judged where a whole section of definitions is broken."""
 _OF_LINKS = {"capacity": "1Mbps", "delay": "1ms", "queue": "drop-tail"}
@@ -55,8 +54,8 @@ class Mended:
             self._take_out_of_topology(path)
         elif section == "run":
             self.document["run"] = _LONGEST_RUN
-        elif section in _DEFINITIONS and len(path) > 1:
-            self.document[section] = self.document[section] | {path[1]: _DEFINITIONS[section]}
+        elif section in _NAMED_BY and len(path) > 1:
+            self.document[section] = self.document[section] | {path[1]: _definition(str(section), str(path[1]))}
         elif section is not None:
             self.document.pop(str(section), None)
             self._unknown_keys.update(_NAMED_BY.get(str(section), ()))
@@ -105,3 +104,8 @@ class Mended:
                     return None
                 return Problem((*section, kept[index], *path[len(section) + 1 :]), problem.message, problem.value)
         return problem
+
+
+def _definition(section: str, name: str) -> dict[str, str]:
+    """A replacement for a broken definition, so that its name is still known."""
+    return {"preset": name if name in PRESETS else "newreno"} if section == "stacks" else {}

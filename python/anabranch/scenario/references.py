@@ -15,7 +15,7 @@ from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.schedules import Schedule
-from anabranch.scenario.stacks import PRESETS
+from anabranch.scenario.stacks import PRESETS, differing
 from anabranch.scenario.trace import FlowTrace
 from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic, traffic_name, udp_packet
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
@@ -34,6 +34,7 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
     network = _Network(variant, topology)
     for index, override in enumerate(variant.topology.override):
         yield from network.link(override.link, ("topology", "override", index, "link"), override.one_way)
+    yield from _stacks(variant)
     yield from _routings(variant, network)
     too_many = list(_flows(variant, network))
     yield from too_many
@@ -114,6 +115,19 @@ class _Network:
 
     def joined(self, source: str, target: str) -> bool:
         return not self.known or (source, target) in self.names.link_index
+
+
+def _stacks(variant: Variant) -> Iterator[Problem]:
+    """Stacks with the name of a preset that are another product: readers of a result would take them for the preset."""
+    for name, stack in variant.stacks.items():
+        keys = differing(name, stack) if name in PRESETS else []
+        if keys:
+            other = f"{name}-{stack.detection.name}" if keys == ["detection"] else f"my-{name}"
+            message = (
+                f"is the name of a preset with another {', '.join(keys)}; give this stack another name, such as "
+                f'"{other}"'
+            )
+            yield Problem(("stacks", name), message, MISSING)
 
 
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:

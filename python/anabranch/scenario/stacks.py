@@ -71,11 +71,11 @@ _LINUX: dict[str, Any] = {
 """Settings of the stack ``linux`` of scripts (docs/validation/drill.md) besides its congestion control."""
 
 PRESETS: dict[str, dict[str, Any]] = {
-    **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
+    **{one["name"]: {"congestion": one["name"], "detection": "dup-ack"} for one in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
     "bbr": {"congestion": "bbr", "detection": "rack-tlp"},
     "bbr3": {"congestion": "bbr3", "detection": "rack-tlp"},
-    "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
+    "dctcp": {"congestion": "dctcp", "detection": "dup-ack", "ecn": True, "ecn_echo": "exact"},
     "linux-reno": {"congestion": "linux-reno"} | _LINUX,
     "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
     "linux-bbr": {"congestion": "linux-bbr"} | _LINUX,
@@ -98,9 +98,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
-"""The stacks that have a name of their own, by their settings: every congestion control with the defaults of all other settings, and
-products that a paper names. BBR has RACK-TLP, because its authors test and use it with Linux's loss recovery; the papers of the
-others have duplicate ACKs. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
+"""The stacks that have a name of their own, by their settings: every congestion control, and products that a paper names. BBR has
+RACK-TLP, because its authors test and use it with Linux's loss recovery; the papers of the others have duplicate ACKs. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
 give ``ack = "delayed"`` for the receiver of RFC 5681."""
 
 
@@ -130,7 +129,12 @@ class Stack(Table):
         validate_default=True,
         description="How the window of a window-based congestion control grows before the first loss.",
     )
-    detection: Detection = Field("dup-ack", validate_default=True, description="What counts as lost, and when.")
+    detection: Detection = Field(
+        "rack-tlp",
+        validate_default=True,
+        description="What counts as lost, and when. The default is that of traffic without a stack; with `sack = false` it is `dup-ack`, "
+        "because RACK-TLP needs SACK (RFC 8985 section 4).",
+    )
     ack: Ack = Field("immediate", validate_default=True, description="When the receiver acknowledges.")
     sack: bool = Field(True, description="Selective acknowledgements, RFC 2018.")
     spurious: Literal["none", "dsack", "eifel"] = Field(
@@ -181,8 +185,12 @@ class Stack(Table):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: Any) -> Any:
-        name = values.get("preset") if isinstance(values, dict) else None
-        return {**PRESETS[name], **values} if isinstance(name, str) and name in PRESETS else values
+        if not isinstance(values, dict):
+            return values
+        name = values.get("preset")
+        known = PRESETS[name] if isinstance(name, str) and name in PRESETS else {}
+        without_sack = {"detection": "dup-ack"} if not known and values.get("sack") is False else {}
+        return {**known, **without_sack, **values}
 
     @model_validator(mode="after")
     def _complete(self) -> "Stack":
@@ -200,6 +208,20 @@ class Stack(Table):
         """Congestion control, loss detection and ACK policy, each with every parameter filled in. A program has the stack's clock."""
         clock = {"hz": self.hz} if isinstance(self.congestion, ProgramControl) else {}
         return self.congestion.compiled() | clock, self.detection.compiled(), self.ack.compiled()
+
+
+_PRODUCT = ("congestion", "slow_start", "detection", "ack", "follows")
+"""The algorithms whose product a preset names, and whose rules they follow. Parameters, sizes and timers may differ."""
+
+
+def differing(name: str, stack: Stack) -> list[str]:
+    """The keys in which a stack is another product than the preset of this name."""
+    preset = preset_stack(name)
+    return [key for key in _PRODUCT if _algorithm(getattr(stack, key)) != _algorithm(getattr(preset, key))]
+
+
+def _algorithm(value: Any) -> Any:
+    return value.compiled()[value.key] if isinstance(value, Algorithm) else value
 
 
 def preset_stack(name: str) -> Stack:

@@ -1,8 +1,8 @@
 """One scenario without a matrix: one value at every key."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from anabranch import units
 from anabranch.scenario.network import Event, Impairment, TopologySection
@@ -62,12 +62,24 @@ def seed_list(seeds: int | list[int]) -> list[int]:
     return seeds if isinstance(seeds, list) else list(range(1, seeds + 1))
 
 
+def _with_presets(stacks: Any) -> Any:
+    """A stack with the name of a preset begins with it, so that it cannot mean another one by what it leaves out."""
+    if not isinstance(stacks, dict):
+        return stacks
+    return {
+        name: {"preset": name} | stack if name in PRESETS and isinstance(stack, dict) else stack
+        for name, stack in stacks.items()
+    }
+
+
 class Variant(Table):
     """One scenario without a matrix."""
 
     title: str = Field("", description="The question that the scenario answers.")
     topology: TopologySection = Field(description="The network.")
-    stacks: dict[Name, Stack] = Field({}, description="Transport stacks by name; a preset needs no entry.")
+    stacks: Annotated[dict[Name, Stack], BeforeValidator(_with_presets)] = Field(
+        {}, description="Transport stacks by name; a preset needs no entry, and an entry of its name has its keys."
+    )
     routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
     traffic: list[Traffic] = Field(min_length=1, description="Groups of flows.")
     impairments: list[Impairment] = Field([], description="What links lose.")

@@ -25,16 +25,16 @@ KIKOLOS = {
     "wide-half": "gamma = 0.995, and ssthresh at half of the window",
 }
 COMPETITORS = {
-    "linux-westwood": ("Westwood+", "constants of Linux in ns-2: keeps half at least, weight 1/16"),
-    "linux-bic": ("BIC", "Linux's count of ACKs: 31/16 of the growth"),
-    "linux-scalable": ("Scalable", "Linux: 0.02 for each ACK, Reno's growth at least, no legacy window"),
-    "linux-highspeed": ("HighSpeed", "Linux: whole rows of its table"),
-    "linux-vegas": ("Vegas", "Linux: alpha 2, beta 4"),
+    "westwood-of-linux": ("Westwood+", "constants of Linux in ns-2: keeps half at least, weight 1/16"),
+    "bic-of-linux": ("BIC", "Linux's count of ACKs: 31/16 of the growth"),
+    "scalable-of-linux": ("Scalable", "Linux: 0.02 for each ACK, Reno's growth at least, no legacy window"),
+    "highspeed-of-linux": ("HighSpeed", "Linux: whole rows of its table"),
+    "vegas-of-linux": ("Vegas", "Linux: alpha 2, beta 4"),
     "compound-5": ("Compound", "delay part shrinks from 5 waiting segments on, not 30"),
 }
 DEFAULTS = {"BIC": "Linux's constants"}
 """Source of the default constants of competitors that do not have those of their papers."""
-LINUX = [key for key in COMPETITORS if key.startswith("linux-")]
+LINUX = [key for key in COMPETITORS if key.endswith("-of-linux")]
 WIDE = "gamma = 0.995"
 THRESHOLDS = {
     "unreduced": "ssthresh at the window before a loss",

@@ -11,7 +11,7 @@ import polars as pl
 from anabranch.papers import measures
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc.fairness import FAIR
-from anabranch.papers.mprc.measure import OTHERS, STACKS, per_flow, verdict
+from anabranch.papers.mprc.measure import OTHERS, STACKS, per_flow, short, verdict
 from anabranch.papers.mprc.places import FORWARDING
 from anabranch.papers.study import Claim, Findings, Number, Table
 from anabranch.statistics import jain_index
@@ -19,7 +19,13 @@ from anabranch.statistics import jain_index
 if TYPE_CHECKING:
     from anabranch.results import Result
 
-WITH = {"newreno": "NewReno", "newreno-rack-tlp": "NewReno + RACK-TLP", "cubic": "Cubic", "bbr": "BBR", "mprc": "MPRC"}
+WITH = {
+    "newreno": "NewReno",
+    "newreno-rack-tlp": "NewReno + RACK-TLP",
+    "cubic": "Cubic",
+    "bbr-dup-ack": "BBR",
+    "mprc": "MPRC",
+}
 WHERE = "Abstract, Chapter 6"
 
 
@@ -27,7 +33,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     """Findings on one flow of MPRC and one of another stack, on one path and over two."""
     pairs = _Pairs.of(results["competition"], results["abilene"])
     numbers = [
-        Number(f"beside-{routing}-{stack}", *pairs.jain[stack, routing], where=WHERE,
+        Number(f"beside-{routing}-{short(stack)}", *pairs.jain[stack, routing], where=WHERE,
                what=f"Jain's index of MPRC and {WITH[stack]}, {FORWARDING[routing]}")
         for stack, routing in pairs.jain
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import polars as pl
 
 from anabranch.papers import charts, measures
 from anabranch.papers.measures import Mean
-from anabranch.papers.mprc.measure import goodput, per_flow, verdict
+from anabranch.papers.mprc.measure import goodput, per_flow, short, verdict
 from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ DETECTORS = {
     "cubic": "Cubic + duplicate ACKs",
     "bbr-fast-rto": "BBR + FastRTO",
     "bbr-rack-tlp": "BBR + RACK-TLP",
-    "bbr": "BBR + duplicate ACKs",
+    "bbr-dup-ack": "BBR + duplicate ACKs",
     "bbr3": "BBR3 + RACK-TLP",
     "linux-reno": "Linux's Reno",
     "linux-cubic": "Linux's Cubic",
@@ -66,7 +66,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     seconds = measures.means(per_flow(results["short-transfers"]), ["stack"], "fct_s")
     names = DETECTORS | CONTROLS
     numbers = [
-        Number(f"comparison-{stack}", *rates[stack, 0.0], where=WHERE, unit="Mbit/s", what=f"{name}, on Abilene's two paths at random")
+        Number(f"comparison-{short(stack)}", *rates[stack, 0.0], where=WHERE, unit="Mbit/s", what=f"{name}, on Abilene's two paths at random")
         for stack, name in names.items()
         if stack in MEASURED
     ]  # fmt: skip
@@ -102,7 +102,11 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
 
 
 def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
-    pairs = {"NewReno": ("mprc", "newreno"), "Cubic": ("cubic-fast-rto", "cubic"), "BBR": ("bbr-fast-rto", "bbr")}
+    pairs = {
+        "NewReno": ("mprc", "newreno"),
+        "Cubic": ("cubic-fast-rto", "cubic"),
+        "BBR": ("bbr-fast-rto", "bbr-dup-ack"),
+    }
     ahead = [rates[with_it, 0.0].value > AHEAD * rates[plain, 0.0].value for with_it, plain in pairs.values()]
     return Claim(
         "fast-rto-alone",

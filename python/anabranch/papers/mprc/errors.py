@@ -23,6 +23,7 @@ from anabranch.papers.mprc.measure import (
     per_flow,
     percent,
     settled,
+    short,
     verdict,
 )
 from anabranch.papers.mprc.places import ABILENE, FORWARDING, QUEUES
@@ -138,7 +139,7 @@ class _Errors:
             ""
             if found == "holds"
             else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} "
-            f"Mbit/s. BBR, which does not judge by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
+            f"Mbit/s. BBR, which does not judge by losses, has {self.swept['bbr-dup-ack', 'ospf', losses[-1]]} at {losses[-1]:g}.",
         )
 
     def mprc(self) -> Claim:
@@ -201,7 +202,7 @@ class _Errors:
     def numbers(self) -> list[Number]:
         return [
             Number(
-                f"abilene-errors-{routing}-{stack}", *self.rate(stack, routing), where=where, unit="Mbit/s",
+                f"abilene-errors-{routing}-{short(stack)}", *self.rate(stack, routing), where=where, unit="Mbit/s",
                 what=f"{name} on Abilene with errors, {FORWARDING[routing]}",
             )
             for routing, where in FIGURES.items()

@@ -10,7 +10,7 @@ import polars as pl
 from anabranch.papers import charts, measures
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import bounds, pictures
-from anabranch.papers.mprc.measure import FULL, STACKS, over_time, payload, per_flow, percent, settled, verdict
+from anabranch.papers.mprc.measure import FULL, STACKS, over_time, payload, per_flow, percent, settled, short, verdict
 from anabranch.papers.mprc.places import ABILENE, FORWARDING
 from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.results import Result
 
 ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno + RACK-TLP"}
-DUPLICATE_ACKS = ("newreno", "cubic", "bbr")
+DUPLICATE_ACKS = ("newreno", "cubic", "bbr-dup-ack")
 LOADS = {"200kbps": 10, "600kbps": 30, "1Mbps": 50}
 """Background load in percent of every link, by the peak rate of the link's ten sources, which are on half of the time."""
 NODE = ("Kansas City", "Indianapolis"), ("Chicago", "Indianapolis"), ("Atlanta", "Indianapolis")
@@ -88,7 +88,7 @@ class _Background:
 
     def numbers(self) -> list[Number]:
         return [
-            Number(f"background-{load}-{stack}", *self.rates[stack, "disjoint", load], where=WHERE, unit="Mbit/s",
+            Number(f"background-{load}-{short(stack)}", *self.rates[stack, "disjoint", load], where=WHERE, unit="Mbit/s",
                    what=f"{name} over disjoint paths, background of {load} %")
             for load in LOADS.values()
             for stack, name in ALL_STACKS.items()
@@ -150,7 +150,7 @@ class _Failures:
             + " Mbit/s; in the four seconds after the failures "
             + self._says("mprc", "disjoint", "lost")
             + ", BBR "
-            + self._says("bbr", "disjoint", "lost")
+            + self._says("bbr-dup-ack", "disjoint", "lost")
             + ". If the source continues to spray over the dead path, MPRC has "
             + self._says("mprc", "disjoint-for-good", "down")
             + ".",
@@ -162,7 +162,7 @@ class _Failures:
 
     def numbers(self) -> list[Number]:
         return [
-            Number(f"failures-{phase.replace(' ', '-')}-{stack}", *self.rates[stack, "disjoint", phase], where=WHERE,
+            Number(f"failures-{phase.replace(' ', '-')}-{short(stack)}", *self.rates[stack, "disjoint", phase], where=WHERE,
                    unit="Mbit/s", what=f"{name} over disjoint paths, {phase}")
             for phase in SETTLED
             for stack, name in ALL_STACKS.items()

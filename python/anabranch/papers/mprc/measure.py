@@ -21,8 +21,13 @@ WARM_UP_S = 5.0
 FULL, STEADY = 0.95, 0.90
 """Shares of a bound. A mean reaches the bound from ``FULL`` on; a second falls short of it below ``STEADY``."""
 
-STACKS = {"newreno": "NewReno", "cubic": "Cubic", "bbr": "BBR", "mprc": "MPRC"}
+STACKS = {"newreno": "NewReno", "cubic": "Cubic", "bbr-dup-ack": "BBR", "mprc": "MPRC"}
 OTHERS = tuple(STACKS)[:3]
+
+
+def short(stack: str) -> str:
+    """The name of a stack in the id of a number: the thesis has one BBR."""
+    return stack.removesuffix("-dup-ack")
 
 
 def payload(links: float) -> float:

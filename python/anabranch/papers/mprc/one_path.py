@@ -9,7 +9,7 @@ import polars as pl
 
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import pictures
-from anabranch.papers.mprc.measure import FULL, STACKS, STEADY, goodput, over_time, payload, reached, verdict
+from anabranch.papers.mprc.measure import FULL, STACKS, STEADY, goodput, over_time, payload, reached, short, verdict
 from anabranch.papers.mprc.places import ABILENE, ATT, GRID, Place
 from anabranch.papers.study import Claim, Findings, Number, Picture
 
@@ -27,7 +27,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     for place in (GRID, ABILENE, ATT):
         rates, fast = _rates(results[place.key]), _reached(results[place.key])
         claims.append(_claim(place, rates, fast))
-        numbers += [Number(f"{place.key}-ospf-{stack}", *rates[stack], where=place.one_path, unit="Mbit/s",
+        numbers += [Number(f"{place.key}-ospf-{short(stack)}", *rates[stack], where=place.one_path, unit="Mbit/s",
                            what=f"{name} on {place.name}, one path") for stack, name in STACKS.items()]  # fmt: skip
         slowest = max(fast.values())
         numbers.append(Number(f"{place.key}-ospf-reached", *slowest, where=place.one_path, unit="s",

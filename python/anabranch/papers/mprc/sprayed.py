@@ -72,20 +72,20 @@ def _grid_others(grid: Spread) -> Claim:
 
 def _grid_bbr(grid: Spread) -> Claim:
     peak = _peak(grid)
-    found = verdict(abs(peak.value / 15 - 1) < 0.1, grid.rate("bbr").value < 2.5)
+    found = verdict(abs(peak.value / 15 - 1) < 0.1, grid.rate("bbr-dup-ack").value < 2.5)
     return Claim(
         "grid-bbr",
         "Figure 2.4",
         "On the grid BBR tries up to 15 Mbit/s, then falls until it can hardly send.",
         found,
-        f"Its greatest second is {peak} Mbit/s; on average it has {grid.rate('bbr')}.",
+        f"Its greatest second is {peak} Mbit/s; on average it has {grid.rate('bbr-dup-ack')}.",
         "" if found == "holds" else _BBR,
     )
 
 
 def _peak(grid: Spread) -> Mean:
     """BBR's goodput in its best second, Mbit/s, as a mean over seeds."""
-    peaks = grid.of_stack(grid.bins, "bbr").group_by("run").agg(pl.col("mbps").max())
+    peaks = grid.of_stack(grid.bins, "bbr-dup-ack").group_by("run").agg(pl.col("mbps").max())
     return Mean(*measures.over_seeds(peaks["mbps"].to_list()))
 
 
@@ -168,13 +168,13 @@ def _abilene_cubic(abilene: Spread) -> Claim:
 
 
 def _abilene_bbr(abilene: Spread, read: readings.Readings) -> Claim:
-    found = verdict(abilene.rate("bbr").value < 2.5)
+    found = verdict(abilene.rate("bbr-dup-ack").value < 2.5)
     return Claim(
         "abilene-bbr",
         "Figure 5.5",
         "BBR drops quickly below 2.5 Mbit/s, the worst of all.",
         found,
-        f"{abilene.rate('bbr')} Mbit/s, more than NewReno and Cubic; with segments of 536 bytes "
+        f"{abilene.rate('bbr-dup-ack')} Mbit/s, more than NewReno and Cubic; with segments of 536 bytes "
         f"{read.rate('bbr-536-bytes', 'disjoint', apart=True)}.",
         "" if found == "holds" else _BBR,
     )

@@ -23,6 +23,7 @@ from anabranch.papers.mprc.measure import (
     payload,
     per_flow,
     settled,
+    short,
 )
 from anabranch.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
 from anabranch.papers.study import Number, Picture
@@ -128,7 +129,7 @@ class Spread:
         """Goodput by forwarding and stack."""
         return [
             Number(
-                f"{self.place.key}-{routing}-{stack}", *mean, where=self.place.sprayed, unit="Mbit/s",
+                f"{self.place.key}-{routing}-{short(stack)}", *mean, where=self.place.sprayed, unit="Mbit/s",
                 what=f"{STACKS[stack]} on {self.place.name}, {FORWARDING[routing]}",
             )
             for (stack, routing), mean in self.rates.items()
