@@ -51,7 +51,7 @@ class Resolver:
         assert section.from_ is not None
         file = self._directory / section.from_
         try:
-            return topologies.load(str(file) if os.path.isfile(file) else section.from_), []
+            return topologies.load(str(file) if os.path.isfile(file) else section.from_, part=section.part), []
         except topologies.TopologyError as error:
             known = error.source == section.from_ and error.element == "topology"
             message = error.expectation if known else str(error)  # else a place in the file
@@ -63,6 +63,7 @@ class Resolver:
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
     from anabranch.topologies import Link, Node, Topology
     from anabranch.topologies.attributes import Attributes
+    from anabranch.topologies.model import unconnected
     from anabranch.topologies.parallel import Bundle
 
     assert section.links is not None
@@ -71,7 +72,8 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     if section.nodes is not None and len(named) != len(section.nodes):
         problems.append(Problem(("topology", "nodes"), "two nodes have the same name"))
     links: Bundle[int] = Bundle(
-        lambda index: f"links[{index}] ({section.links[index].source} -> {section.links[index].target})"  # type: ignore[index]
+        lambda index: f"links[{index}] ({section.links[index].source} -> {section.links[index].target})",  # type: ignore[index]
+        alike=True,
     )
     for index, link in enumerate(section.links):
         path = ("topology", "links", index)
@@ -102,11 +104,14 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     if problems:
         return None, problems
     try:
-        return Topology(
+        topology = Topology(
             "inline",
             tuple(named.values()),
             tuple(Link(source, target, *attributes) for source, target, attributes in links.links()),
             tuple(links.warnings()),
-        ), []
+        )
     except ValueError as error:
         return None, [Problem(("topology", "links"), str(error))]
+    if (parts := unconnected(topology)) is not None:
+        return None, [Problem(("topology", "links"), f"inline: {parts}; join them or keep one part")]
+    return topology, []

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch import input_files, units
+from anabranch import csv_dialect, input_files, units
 
 COLUMNS = ("src", "dst", "start", "size")
 _ALSO = {"source": "src", "target": "dst", "start_s": "start", "size_bytes": "size"}
@@ -65,7 +65,7 @@ def parse(text: str, source: str) -> FlowTrace:
     Raises:
         ValueError: names the file, the line, its value and what would be right.
     """
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    rows = csv_dialect.rows(text)
     try:
         flows = list(_flows(rows, source))
     except csv.Error as error:

@@ -31,7 +31,11 @@ FORMATS = {
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
     "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
     "repetita": Format("REPETITA", (".graph",), re.compile(rb"\A\s*NODES\b")),
-    "csv_table": Format("CSV", (".csv",), re.compile(rb"\A(?=[^\n]*\bsource\b)[^\n]*\btarget\b")),
+    "csv_table": Format(
+        "CSV",
+        (".csv",),
+        re.compile(rb"\A(?=[^\n]*\b(source|src|from|from_node)\b)[^\n]*\b(target|dst|dest|to|to_node)\b"),
+    ),
 }
 """Module of this package, and how its files are recognised."""
 

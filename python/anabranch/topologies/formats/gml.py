@@ -1,4 +1,4 @@
-"""GML, read by networkx. The Internet Topology Zoo's attribute ``LinkSpeedRaw`` (bit/s) is the capacity."""
+"""GML, read by networkx."""
 
 import re
 
@@ -35,7 +35,5 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     for identity, values in graph.nodes(data=True):
         draft.node(identity, values.get("label", values.get("name")), values)
     for number, (start, end, values) in enumerate(graph.edges(data=True), 1):
-        if "capacity" not in values and "LinkSpeedRaw" in values:
-            values = {**values, "capacity": values["LinkSpeedRaw"]}
         draft.link(start, end, values, "edge {}", number)
     return draft
