@@ -209,7 +209,9 @@ def test_of_parallel_edges_that_differ_the_one_that_routes_prefer_stays(
         link = topology.links[0]
         assert getattr(link, ATTRIBUTES[attribute]) == 0.1
         assert link.capacity_bps == (4_000_000 if order[0] == "0.1" else 5_000_000)
-        assert any("1 parallel link left out, as one between the same nodes has less cost" in one for one in topology.warnings)
+        assert any(
+            "1 parallel link left out, as one between the same nodes has less cost" in one for one in topology.warnings
+        )
 
 
 def test_an_edge_back_is_parallel_only_where_edges_are_known_to_have_no_direction(tmp_path: Path) -> None:

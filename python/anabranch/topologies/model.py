@@ -91,6 +91,8 @@ class Topology:
     links: tuple[Link, ...]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     multihomed: tuple[str, ...] = field(default=(), compare=False)
+    numbers: tuple[int, ...] = field(default=(), compare=False)
+    """The places of the nodes in their file, if some of its nodes were left out."""
 
     def __post_init__(self) -> None:
         """Check, and fill in the lengths.
@@ -103,6 +105,11 @@ class Topology:
         places = {node.name: (node.latitude, node.longitude) for node in self.nodes if node.latitude is not None}
         if places:
             object.__setattr__(self, "links", tuple(_with_lengths(self.links, places)))  # type: ignore[arg-type]
+
+    def numbered(self) -> dict[int, str]:
+        """The nodes by their places in their file, from 0, as the demands of some data sets name them."""
+        names = [node.name for node in self.nodes]
+        return dict(zip(self.numbers or range(len(names)), names, strict=True))
 
     def _check_nodes(self) -> None:
         if not self.nodes:
@@ -189,6 +196,7 @@ def largest_part(topology: Topology) -> Topology:
             f"{len(left)} {'node' if len(left) == 1 else 'nodes'} outside the largest part left out: {_some(left)}",
         ),
         tuple(name for name in topology.multihomed if name in kept),
+        tuple(number for number, name in topology.numbered().items() if name in kept),
     )
 
 

@@ -31,6 +31,9 @@ FORMATS = {
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
     "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
     "repetita": Format("REPETITA", (".graph",), re.compile(rb"\A\s*NODES\b")),
+    "sndlib_native": Format(
+        "SNDlib native", (), re.compile(rb"\A\?SNDlib native|\A\s*(#[^\n]*\n\s*)*(META|NODES)\s*\(")
+    ),
     "csv_table": Format(
         "CSV",
         (".csv",),
