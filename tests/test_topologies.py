@@ -526,15 +526,8 @@ def test_only_files_may_be_said_to_be_directed(name: str) -> None:
         load(name, directed=False)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "?SNDlib native format; type: network; version: 1.0\nNODES (\n  A ( 1.0 2.0 )\n  B ( 2.0 3.0 )\n)\n",
-        "strict digraph Two {\n  a -> b [source=1, target=2];\n}\n",
-    ],
-)
+@pytest.mark.parametrize("content", ["Dear all,\nsource and target are nodes.\n", "%PDF-1.7\n1 0 obj\n", "<html/>", "1\n2\n"])
 def test_other_formats_are_not_taken_for_known_ones(tmp_path: Path, content: str) -> None:
-    """Their brackets and keywords stand elsewhere than at the beginning."""
     with pytest.raises(TopologyError, match="is of no known format; known are GraphML"):
         read(tmp_path, "net.txt", content)
 
