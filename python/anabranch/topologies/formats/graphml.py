@@ -65,7 +65,7 @@ def _read_columns(edges: list[Element], data: list[dict[str, object]], draft: Dr
     if any(edge.get("directed") is not None or edge.find("data/*") is not None for edge in edges):
         return False
     sources, targets = ([edge.get(side) for edge in edges] for side in ("source", "target"))
-    names = filter(draft.reads, set[str]().union(*data))
+    names = filter(draft.reads, sorted(set[str]().union(*data)))
     return draft.plain_links(sources, targets, {name: [values.get(name) for values in data] for name in names})
 
 

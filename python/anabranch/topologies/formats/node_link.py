@@ -70,7 +70,7 @@ def _read_columns(edges: list[Any], draft: Draft) -> bool:
     """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
     try:
         sources, targets = ([edge[side] for edge in edges] for side in ("source", "target"))
-        names = set[Any]().union(*edges) - {"source", "target"}
+        names = sorted(set[str]().union(*edges))
         values = {name: [edge.get(name) for edge in edges] for name in names if draft.reads(name)}
         return draft.plain_links(sources, targets, values)
     except (TypeError, KeyError, AttributeError):
