@@ -526,7 +526,9 @@ def test_only_files_may_be_said_to_be_directed(name: str) -> None:
         load(name, directed=False)
 
 
-@pytest.mark.parametrize("content", ["Dear all,\nsource and target are nodes.\n", "%PDF-1.7\n1 0 obj\n", "<html/>", "1\n2\n"])
+@pytest.mark.parametrize(
+    "content", ["Dear all,\nsource and target are nodes.\n", "%PDF-1.7\n1 0 obj\n", "<html/>", "1\n2\n"]
+)
 def test_other_formats_are_not_taken_for_known_ones(tmp_path: Path, content: str) -> None:
     with pytest.raises(TopologyError, match="is of no known format; known are GraphML"):
         read(tmp_path, "net.txt", content)

@@ -63,7 +63,6 @@ class Resolver:
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
     from anabranch.topologies import Link, Node, Topology
     from anabranch.topologies.attributes import Attributes
-    from anabranch.topologies.model import unconnected
     from anabranch.topologies.parallel import Bundle
 
     assert section.links is not None
@@ -104,14 +103,11 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     if problems:
         return None, problems
     try:
-        topology = Topology(
+        return Topology(
             "inline",
             tuple(named.values()),
             tuple(Link(source, target, *attributes) for source, target, attributes in links.links()),
             tuple(links.warnings()),
-        )
+        ), []
     except ValueError as error:
         return None, [Problem(("topology", "links"), str(error))]
-    if (parts := unconnected(topology)) is not None:
-        return None, [Problem(("topology", "links"), f"inline: {parts}; join them or keep one part")]
-    return topology, []

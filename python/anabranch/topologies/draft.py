@@ -155,7 +155,7 @@ class Draft:
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
         links = tuple(map(partial(tuple.__new__, Link), self._rows(names, bundle)))
         try:
-            topology = Topology(self.name, nodes, links)
+            topology = Topology(self.name, nodes, links, in_parts=True)
         except TopologyError as error:
             raise TopologyError(self.source, error.element, error.value, error.expectation) from None
         if self._loops:
@@ -167,7 +167,7 @@ class Draft:
             warnings.append(_DRAWN)
         if (parts := unconnected(topology)) is not None:
             warnings.append(
-                f'{parts}; nothing leads from one to another; part = "largest" (--part largest) keeps the largest'
+                f'links {parts}; nothing leads from one to another; part = "largest" (--part largest) keeps the largest'
             )
         object.__setattr__(topology, "warnings", tuple(warnings))
         return topology

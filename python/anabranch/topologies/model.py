@@ -93,6 +93,8 @@ class Topology:
     multihomed: tuple[str, ...] = field(default=(), compare=False)
     numbers: tuple[int, ...] = field(default=(), compare=False)
     """The places of the nodes in their file, if some of its nodes were left out."""
+    in_parts: bool = field(default=False, compare=False)
+    """Whether there may be parts without a link between them: files of others have some, and all else is refused then."""
 
     def __post_init__(self) -> None:
         """Check, and fill in the lengths.
@@ -102,6 +104,8 @@ class Topology:
         """
         self._check_nodes()
         self._check_links()
+        if not self.in_parts and (parts := unconnected(self)) is not None:
+            raise TopologyError(self.name, "links", None, f"{parts}; join them or keep one part")
         places = {node.name: (node.latitude, node.longitude) for node in self.nodes if node.latitude is not None}
         if places:
             object.__setattr__(self, "links", tuple(_with_lengths(self.links, places)))  # type: ignore[arg-type]
@@ -177,7 +181,7 @@ def unconnected(topology: Topology) -> str | None:
         return None
     listed = "; ".join(f"{_some(part)} ({len(part)})" for part in parts[:_SHOWN])
     more = "" if len(parts) <= _SHOWN else f"; and {len(parts) - _SHOWN} more"
-    return f"links leave {len(parts)} parts unconnected: {listed}{more}"
+    return f"leave {len(parts)} parts unconnected: {listed}{more}"
 
 
 def largest_part(topology: Topology) -> Topology:

@@ -28,7 +28,9 @@ class Format(NamedTuple):
 FORMATS = {
     "graphml": Format("GraphML", (".graphml",), re.compile(rb"<(\w+:)?graphml\b")),
     "sndlib": Format("SNDlib XML", (".sndlib",), re.compile(rb"<(\w+:)?network\b")),
-    "dot": Format("DOT", (".dot", ".gv"), re.compile(rb"(\A|\n|\*/)\s*(strict\s+)?(di)?graph\b[^\[{;=]*\{", re.IGNORECASE)),
+    "dot": Format(
+        "DOT", (".dot", ".gv"), re.compile(rb"(\A|\n|\*/)\s*(strict\s+)?(di)?graph\b[^\[{;=]*\{", re.IGNORECASE)
+    ),
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
     "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
     "gexf": Format("GEXF", (".gexf",), re.compile(rb"<(\w+:)?gexf\b")),
