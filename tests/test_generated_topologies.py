@@ -1,6 +1,7 @@
 """Generators and built-ins: the counts, distances and probabilities of the papers that describe them, and their errors."""
 
 import math
+import warnings
 from itertools import pairwise
 
 import networkx
@@ -170,6 +171,11 @@ def test_a_random_network_depends_on_its_seed_alone_and_is_connected() -> None:
     assert set(map(frozenset, tree.edges)) == set(map(frozenset, networkx.minimum_spanning_tree(full).edges))
 
 
+def test_a_random_network_of_a_tiny_alpha_has_the_links_that_join_its_parts() -> None:
+    with warnings.catch_warnings(action="error"):
+        assert len(random(40, alpha=1e-300).links) == len(random(40, alpha=5e-324).links) == 2 * 39
+
+
 def test_a_generated_network_is_drawn_without_nodes_over_each_other() -> None:
     for topology in (leaf_spine(homes=2), random(50), dragonfly(), dragonfly(3)):
         places = [(node.x, node.y) for node in topology.nodes]
@@ -194,6 +200,10 @@ def test_a_generated_network_is_drawn_without_nodes_over_each_other() -> None:
         ("leaf-spine", {"leaves": 3, "homes": 2}),
         ("leaf-spine", {"uplink_bps": 10**9, "oversubscription": 2.0}),
         ("leaf-spine", {"leaves": 1000, "hosts": 10**6}),
+        ("leaf-spine", {"oversubscription": 1e-300}),
+        ("leaf-spine", {"oversubscription": 1e300}),
+        ("leaf-spine", {"oversubscription": 0.0}),
+        ("leaf-spine", {"oversubscription": math.nan}),
         ("random", {"nodes": 1}),
         ("random", {"nodes": 10**5}),
         ("random", {"alpha": 0.0}),

@@ -177,10 +177,9 @@ def test_an_edge_of_graphml_may_say_its_direction_as_a_boolean_of_xml(
         '<graphml><graph edgedefault="{}"><node id="a"/><node id="b"/><node id="c"/><edge source="a" target="b"/>'
         f'<edge source="b" target="c" directed="{own}"/></graph></graphml>'
     )
-    same, other = ("directed", "undirected") if is_directed else ("undirected", "directed")
-    assert len(read(tmp_path, "net.graphml", text.format(same)).links) == (2 if is_directed else 4)
-    with pytest.raises(TopologyError, match=f"<edge> 2, directed = '{own}': differs from the graph's edgedefault"):
-        read(tmp_path, "net.graphml", text.format(other))
+    for default in (True, False):
+        topology = read(tmp_path, "net.graphml", text.format("directed" if default else "undirected"))
+        assert len(topology.links) == (1 if default else 2) + (1 if is_directed else 2)
 
 
 def test_numbers_of_gml_may_have_exponents_without_a_point(tmp_path: Path) -> None:
@@ -201,22 +200,32 @@ def test_parallel_edges_without_capacities_are_one_link_with_a_warning(tmp_path:
 
 @pytest.mark.parametrize("attribute", ["delay", "length", "loss", "cost"])
 @pytest.mark.parametrize("values", [("0.1", "0.2"), ("0.1", "")])
-def test_parallel_edges_that_differ_in_more_than_capacity_are_refused(
+def test_of_parallel_edges_that_differ_the_one_that_routes_prefer_stays(
     attribute: str, values: tuple[str, str], tmp_path: Path
 ) -> None:
-    rows = "\n".join(f"a,b,1Mbps,{value}" for value in values)
-    with pytest.raises(
-        TopologyError, match=rf"line 3 \(a -> b\): has .*{attribute}.*line 2 \(a -> b\) has {attribute} 0.1"
-    ):
-        read(tmp_path, "net.csv", f"source,target,capacity,{attribute}\n{rows}")
+    for order in (values, values[::-1]):
+        rows = "\n".join(f"a,b,{number}Mbps,{value}" for number, value in enumerate([*order, "0.1"], 1))
+        topology = read(tmp_path, "net.csv", f"source,target,capacity,{attribute}\n{rows}")
+        link = topology.links[0]
+        assert getattr(link, ATTRIBUTES[attribute]) == 0.1
+        assert link.capacity_bps == (4_000_000 if order[0] == "0.1" else 5_000_000)
+        assert any(
+            "1 parallel link left out, as one between the same nodes has less cost" in one for one in topology.warnings
+        )
 
 
 def test_an_edge_back_is_parallel_only_where_edges_are_known_to_have_no_direction(tmp_path: Path) -> None:
-    both = "source,target,capacity\na,b,1Mbps\nb,a,1Mbps\n"
+    both = "source,target,capacity\na,b,1Mbps\nb,a,1Mbps\nb,c,1Mbps\n"
     with pytest.raises(TopologyError, match=r"line 3 \(b -> a\): goes back where line 2 \(a -> b\) goes"):
         read(tmp_path, "net.csv", both)
     for directed, capacity in ((True, 1_000_000), (False, 2_000_000)):
-        assert {link.capacity_bps for link in read(tmp_path, "net.csv", both, directed).links} == {capacity}
+        assert read(tmp_path, "net.csv", both, directed).links[0].capacity_bps == capacity
+
+
+def test_edges_that_all_have_one_back_are_directions(tmp_path: Path) -> None:
+    topology = read(tmp_path, "net.csv", "source,target,capacity\na,b,1Mbps\nb,a,2Mbps\n")
+    assert [link.capacity_bps for link in topology.links] == [1_000_000, 2_000_000]
+    assert topology.warnings[0].startswith("every edge has one back")
 
 
 def test_nodes_that_share_a_name_carry_their_ids(tmp_path: Path) -> None:
@@ -252,7 +261,6 @@ REFUSED = {
     "boolean-cost.json": ["edges[0]", "cost", "True", "must be"],
     "claims-millions.graph": ["NODES", "100000000", "only 5 rows follow"],
     "claims-too-many.graph": ["NODES", "99999999999999999999", "only 5 rows follow"],
-    "disconnected.csv": ["2 parts", "c, d, e (3)", "a, b (2)"],
     "duplicate-node.gml": ["node id 0 is duplicated"],
     "duplicate-node.graphml": ["node", "'a'", "its own id"],
     "duplicate-node.json": ["node", "'a'", "its own id"],
@@ -276,14 +284,12 @@ REFUSED = {
     "negative-capacity.xml": ["<link> l, <capacity>", "'-3'", "at least 0"],
     "negative-delay.csv": ["line 2", "delay", "'-5ms'", "more than 0"],
     "negative-delay.gml": ["edge 1", "delay", "-1.0", "more than 0"],
-    "no-header.csv": ["header", "'from'", "source, target"],
+    "no-header.csv": ["header", "'a,b'", "source and target"],
     "no-links.xml": ["<links>"],
     "no-rows.csv": ["nodes", "there are none"],
     "nodes-not-a-list.json": ["nodes", "square brackets"],
     "page.graphml": ["<html>", "<graphml>"],
-    "parallel-of-other-delay.gml": ["edge 2 (0 -> 1)", "delay 0.002", "edge 1 (0 -> 1) has delay 0.001", "the same"],
-    "parallel-without-capacity.csv": ["line 3 (a -> b)", "line 2 (a -> b)", "no capacity"],
-    "self-loop.csv": ["line 2 (a -> a)", "joins a node to itself"],
+    "self-loop.csv": ["links", "there are none"],
     "short-edge.graph": ["line 8", "delay"],
     "short-row.csv": ["line 2", "2 fields", "the header has 3"],
     "truncated.gml": ["cannot be read"],
@@ -295,9 +301,7 @@ REFUSED = {
     "unknown-end.graphml": ["<edge> 1, target", "'c'", "no such node"],
     "unknown-end.json": ["edges[0], target", "'c'", "no such node"],
     "wrong-unit.csv": ["delay", "'5 parsecs'", "ms"],
-    "zero-bandwidth.graph": ["line 8, bw = '0'", "at least 0.001 and at most 1e+12 kbit/s"],
-    "zero-delay.csv": ["delay", "'0'", "more than 0"],
-    "zero-delay.graph": ["line 8, delay = '0'", "more than 0 and at most 7.20576e+10 microseconds"],
+    "zero-bandwidth.graph": ["line 8 (a -> b), bw = '0'", "at least 1 bit/s"],
 }
 
 
@@ -523,14 +527,9 @@ def test_only_files_may_be_said_to_be_directed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        "?SNDlib native format; type: network; version: 1.0\nNODES (\n  A ( 1.0 2.0 )\n  B ( 2.0 3.0 )\n)\n",
-        "strict digraph Two {\n  a -> b [source=1, target=2];\n}\n",
-    ],
+    "content", ["Dear all,\nsource and target are nodes.\n", "%PDF-1.7\n1 0 obj\n", "<html/>", "1\n2\n"]
 )
 def test_other_formats_are_not_taken_for_known_ones(tmp_path: Path, content: str) -> None:
-    """Their brackets and keywords stand elsewhere than at the beginning."""
     with pytest.raises(TopologyError, match="is of no known format; known are GraphML"):
         read(tmp_path, "net.txt", content)
 

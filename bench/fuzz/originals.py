@@ -153,6 +153,83 @@ e1 1 2 1 155520 1604
 e2 2 1 1 155520 1604
 e3 1 0 7 10000 5000
 """
+DOT = """graph "My net" { // a comment
+  edge [delay="1ms"] n1 [label="n1", pos="72,36"]
+  subgraph s { n1 -- n2 [capacity=10Mbps] }
+  n2 -- {n3} [weight=3];
+}
+"""
+GEXF = """<?xml version="1.0" encoding="UTF-8"?>
+<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph defaultedgetype="undirected">
+<attributes class="edge"><attribute id="0" title="latency_ms" type="float"/></attributes>
+<nodes><node id="0" label="n1"/><node id="1" label="n2"/><node id="2" label="n3"/></nodes>
+<edges><edge id="7" source="0" target="1" weight="4"><attvalues><attvalue for="0" value="2.5"/></attvalues></edge>
+<edge id="8" source="1" target="2"/></edges></graph></gexf>
+"""
+PAJEK = """% a comment
+*Vertices 3
+1 "n1" 0.1 0.25
+2 n2
+3 n3
+*Arcs
+1 2 4
+2 1 4 l "10 Gbit/s"
+*Edges
+2 3 7
+"""
+YED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+<key for="node" id="n" yfiles.type="nodegraphics"/><key for="edge" id="e" yfiles.type="edgegraphics"/><graph edgedefault="directed">
+<node id="a"><data key="n"><y:ShapeNode><y:Geometry x="1.0" y="2.0"/><y:NodeLabel>n1</y:NodeLabel></y:ShapeNode></data></node>
+<node id="b"><data key="n"><y:ShapeNode><y:NodeLabel>n3</y:NodeLabel></y:ShapeNode></data></node>
+<edge source="a" target="b"><data key="e"><y:PolyLineEdge><y:Arrows source="none" target="none"/></y:PolyLineEdge></data></edge>
+</graph></graphml>
+"""
+BRITE = """Topology: ( 3 Nodes, 2 Edges )
+Model (1 - RTWaxman):  3 1000 100 1  2  0.15 0.2 1 1 10.0 1024.0
+
+Nodes: ( 3 )
+n1\t912\t491\t1\t1\t-1\tRT_NODE
+n2\t311\t851\t1\t1\t-1\tRT_NODE
+n3\t-3\t1e2\t1\t1\t-1\tRT_NODE
+
+Edges: ( 2 )
+0\tn1\tn2\t587.7\t1.96\t10.0\t-1\t-1\tE_RT\tU
+1\tn2\tn3\t1\t-1\t-1\t-1\t-1\tE_RT\tU
+"""
+NATIVE = """?SNDlib native format; type: network; version: 1.0
+NODES (
+  n1 ( 10.0 48.4 )
+  n2 ( 7.7 50.3 )
+  n3
+)
+LINKS (
+  L1 ( n1 n2 ) 0.00 0.00 7.00 9.00 ( 40.00 1.00 155.00 2.00 )
+  L2 ( n2 n3 ) 2.50 0.00 0.00 3.00 ( )
+)
+DEMANDS (
+  D1 ( n1 n3 ) 1 0.5 UNLIMITED
+)
+"""
+HTSIM = """Nodes 4
+Tiers 2
+Podsize 4
+
+Tier 0
+Downlink_speed_Gbps 1
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+
+Tier 1
+Downlink_speed_Gbps 1
+Radix_Down 2
+Downlink_Latency_ns 1000
+Bundle 2
+"""
+NUMBERS = BETWEEN.replace('"n1"', '"0"').replace('"n3"', '"2"')
+ON_NUMBERS = '[topology]\nfrom = "{}"\ncapacity = "10Mbps"\ndelay = "1ms"\n' + NUMBERS
+"""A scenario on a file whose nodes are numbers."""
+OF_NUMBERS = '[topology]\nlinks = [{ source = "0", target = "1" }, { source = "1", target = "2" }]\n[[traffic]]\n'
 
 
 @dataclass(frozen=True)
@@ -181,6 +258,29 @@ def originals() -> tuple[Original, ...]:
         "net.gml": GML,
         "net.sndlib": SNDLIB,
         "net.graph": REPETITA,
+        "net.dot": DOT,
+        "net.gexf": GEXF,
+        "net.net": PAJEK,
+        "yed.graphml": YED,
+        "net.brite": BRITE,
+        "native.txt": NATIVE,
+        "net.intra": "n1 n2 3.5\nn2 n1 4\nn2 n3 1\nn3 n2 1\n",
+    }
+    of_numbers = {
+        "net.topo": HTSIM,
+        "hpcc.txt": "3 1 2\n1\n0 1 1Gbps 1000ns 0.000000\n1 2 400Mbps 0.002ms 0.01\n",
+        "net.inet": "3 2\n0\t5625\t2473\n1\t4505\t4098\n2 1 1\n0\t1\t17\n1\t2\t3\n",
+        "as-rel.txt": "# a comment\n0|1|-1\n1|2|0\n",
+        "net.cch": "0 @?  (1) -> <1> {-4} =a.example r0\n1 @? (2) &1 -> <0> <2>  =b rn\n2 @?  (1) -> <1> =c r1\n-4 =d r1\n",
+    }
+    flows = {
+        "flows.cm": "Nodes 3\nConnections 2\n0->2 id 1 start 0 size 2000\n2->1 start 2000000 size 1000\n",
+        "flow.txt": "2\n0 2 3 100 2000 0\n2 1 3 100 1000 0.000002\n",
+    }
+    matrices = {
+        "net.demands": "DEMANDS 2\nlabel src dest bw\nd0 0 2 40\nd1 2 1 10\n",
+        "plain.txt": "0 500000 1e3\n0 3 0\n7e3,0,9\n",
+        "native-demands.txt": NATIVE,
     }
     paths = [["n1", "n2", "n3"], ["n3", "n2", "n1"], ["n1", "n2"], ["n2", "n1"], ["n2", "n3"], ["n3", "n2"]]
     splits = {"splits": [{"src": p[0], "dst": p[-1], "paths": [{"path": p, "fraction": 1.0}]} for p in paths]}
@@ -202,6 +302,20 @@ def originals() -> tuple[Original, ...]:
             for name, text in topologies.items()
         ),
         *(Original(name, text, ("topology", "show", "{}")) for name, text in topologies.items()),
+        *(
+            Original(name, text, ("check", "{scenario}"), ON_NUMBERS.format(name), weight=2)
+            for name, text in of_numbers.items()
+        ),
+        Original("matrix.txt", "0 1 0\n2.5 0 1\n0 1 0\n", ("topology", "show", "{}"), weight=2),
+        *(
+            Original(name, text, ("check", "{scenario}"), f'{with_file}matrix = "{name}"\n', weight=2)
+            for name, text in matrices.items()
+        ),
+        Original("series.txt", "0 1 1 1 0 1 1 1 0\n0 2 1 3 0 1 1e3 1 0\n", (*robust, "--matrix", "{}#2"), weight=2),
+        *(
+            Original(name, text, ("check", "{scenario}"), f'{OF_NUMBERS}trace = "{name}"\n', weight=2)
+            for name, text in flows.items()
+        ),
         Original("sizes.csv", "bytes,cdf\n0,0\n10e3,0.5\n20000,1\n", ("check", "{scenario}"), sizes, weight=3),
         Original(
             "table.csv",

@@ -18,6 +18,9 @@ OF_THE_WHOLE = (
     "bit/s: must be at least 1 kbit/s",  # of a link, by its name
     '= "n1": no such node',
     '= "n3": no such node',
+    '= "0": no such node',
+    '= "2": no such node',
+    "no path leads there over links that are up",  # between the parts of a network
 )
 """Messages about the whole that a valid file is a part of."""
 

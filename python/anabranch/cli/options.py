@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter, Token
 
@@ -49,6 +49,10 @@ Settings = Annotated[
 ]
 TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]
 Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
+Part = Annotated[
+    Literal["largest"] | None,
+    Parameter(group=TOPOLOGY, help="Keep the largest connected part of the topology alone."),
+]
 Capacity = Annotated[str | None, Parameter(group=TOPOLOGY, help="Capacity of links without their own, such as 10Gbps.")]
 Jobs = Annotated[
     Whole | None,

@@ -16,6 +16,7 @@ from anabranch.cli.options import (
     Capacity,
     Directed,
     Json,
+    Part,
     TopologyName,
     Whole,
     between,
@@ -75,6 +76,7 @@ def plan(
     /,
     *,
     directed: Directed = None,
+    part: Part = None,
     capacity: Capacity = None,
     traffic: Traffic = Traffic(),
     transport: Transport = Transport(),
@@ -103,7 +105,7 @@ def plan(
         require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
-    network = robust.Network.of(load_warned(topology, directed, given), capacity_bps)
+    network = robust.Network.of(load_warned(topology, directed, part, given), capacity_bps)
     model = traffic.model(network)
     problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
     connection = Connection(rate_bps("--flow", transport.flow))
@@ -124,7 +126,7 @@ def plan(
         rival = rivals[0] if rivals else None
     try:  # before the table: whoever reads that may end before its last line
         if output.out is not None:
-            write(chosen, output.out, topology, directed, capacity_bps)
+            write(chosen, output.out, topology, directed, part, capacity_bps)
     finally:  # files that cannot be written cost no output
         if output.json:
             _print_json(chosen, plans if allowed.front else [], rival)

@@ -18,6 +18,7 @@ from anabranch.cli.options import (
     Capacity,
     Directed,
     Json,
+    Part,
     TopologyName,
     Whole,
     at_least,
@@ -121,6 +122,7 @@ def robust(
     /,
     *,
     directed: Directed = None,
+    part: Part = None,
     capacity: Capacity = None,
     traffic: Traffic = Traffic(),
     box: Annotated[
@@ -151,7 +153,7 @@ def robust(
             require_writable(file)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
-    network = Network.of(load_warned(topology, directed, given), capacity_bps)
+    network = Network.of(load_warned(topology, directed, part, given), capacity_bps)
     chosen = _problem(network, traffic.model(network, box), candidates)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)

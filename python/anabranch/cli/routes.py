@@ -16,6 +16,7 @@ from anabranch.cli.options import (
     Capacity,
     Directed,
     Json,
+    Part,
     Share,
     TopologyName,
     Whole,
@@ -33,6 +34,7 @@ class Completion:
     """Values for links whose attributes the topology does not give."""
 
     directed: Directed = None
+    part: Part = None
     capacity: Capacity = None
     loss: Annotated[Share | None, Parameter(help="Loss ratio of links without their own.")] = None
     random_loss: Annotated[str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")] = (
@@ -167,7 +169,7 @@ def routes(
 
         if exporting.export not in FORMATS:
             raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
-    loaded = load_warned(topology, completion.directed, completion.given())
+    loaded = load_warned(topology, completion.directed, completion.part, completion.given())
     found = answer(selection, comparing, network(loaded, completion))
     if output.picture is not None:
         write_text(output.picture, found.drawing())

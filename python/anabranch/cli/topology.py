@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
-from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName, require_svg
+from anabranch.cli.options import OUTPUT, Directed, Json, Part, TopologyName, require_svg
 from anabranch.cli.output import count, json_text, say
 from anabranch.text_table import TextTable, plain, print_table, quantity
 
@@ -28,11 +28,13 @@ def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
     return DONE if names else FAILED
 
 
-def show_topology(topology: TopologyName, /, *, directed: Directed = None, json: Json = False) -> int:
+def show_topology(
+    topology: TopologyName, /, *, directed: Directed = None, part: Part = None, json: Json = False
+) -> int:
     """Show the nodes and links of a topology."""
     from anabranch.topologies.warned import load_warned
 
-    loaded = load_warned(topology, directed)
+    loaded = load_warned(topology, directed, part)
     if json:
         tables = {
             "nodes": [node._asdict() for node in loaded.nodes],
@@ -63,6 +65,7 @@ def plot_topology(
     /,
     *,
     directed: Directed = None,
+    part: Part = None,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="An SVG file (default standard output).")
     ] = None,
@@ -74,7 +77,7 @@ def plot_topology(
 
     if output is not None:
         require_svg("--output", output)
-    drawing = plot.svg(load_warned(topology, directed))
+    drawing = plot.svg(load_warned(topology, directed, part))
     if output is None:
         print(drawing, end="")
     else:

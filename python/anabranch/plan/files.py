@@ -54,10 +54,12 @@ def tolerant_pairs(given: str, network: Network) -> Booleans:
     return tolerant
 
 
-def write(plan: Plan, directory: Path, topology: str, directed: bool | None, capacity_bps: float | None) -> None:
+def write(
+    plan: Plan, directory: Path, topology: str, directed: bool | None, part: str | None, capacity_bps: float | None
+) -> None:
     """The plan as a document, and a scenario that runs it: one connection for each pair.
 
-    ``topology`` and ``directed`` are as the user gave them, and ``capacity_bps`` is that of links for which the topology says none.
+    ``topology``, ``directed`` and ``part`` are as the user gave them, and ``capacity_bps`` is that of links for which the topology says none.
     A scenario cannot say ``directed``, so such a topology is written beside it in a format that can.
 
     Raises:
@@ -75,10 +77,10 @@ def write(plan: Plan, directory: Path, topology: str, directed: bool | None, cap
             topology = TOPOLOGY
         elif Path(topology).is_file():
             topology = str(Path(topology).absolute())
-        write_text(directory / SCENARIO, scenario(plan, topology, capacity_bps))
+        write_text(directory / SCENARIO, scenario(plan, topology, None if directed is not None else part, capacity_bps))
 
 
-def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:
+def scenario(plan: Plan, topology: str, part: str | None, capacity_bps: float | None) -> str:
     """The scenario, beside the document that its routing names."""
     lines = [
         "# Packets of a pair are sprayed over its paths by their fractions (plan.json).",
@@ -87,6 +89,8 @@ def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:
         "[topology]",
         f"from = {json.dumps(topology, ensure_ascii=False)}",
     ]
+    if part is not None:
+        lines.append(f'part = "{part}"')
     if capacity_bps is not None:
         lines.append(f'capacity = "{capacity_bps:.0f} bit/s"')
     lines += ["", "[routing.plan]", f'from = "{DOCUMENT}"', 'per = "packet"']

@@ -2,13 +2,12 @@
 
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
-is a file of one of three formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
-``Denver = "1Gbps"`` below it. In SNDlib XML, demands have the unit of its capacities. Pairs that are not named send nothing; every
-node of a hose must be named.
+is a file of one of these formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
+``Denver = "1Gbps"`` below it. In SNDlib XML, demands have the unit of its capacities. :mod:`~anabranch.robust.data_sets` has those of data
+sets. Pairs that are not named send nothing; every node of a hose must be named.
 """
 
 import csv
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +15,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from anabranch import input_files, units
+from anabranch import csv_dialect, input_files, units
 from anabranch.array_types import Floats
+from anabranch.robust import data_sets
 from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Network
 from anabranch.toml_text import TomlError, parse
@@ -71,13 +71,16 @@ def pair_rates(source: str, network: Network) -> Floats:
         return gravity(network, _rate(source.removeprefix("gravity="), "gravity ="))
     matrix = np.zeros((network.nodes, network.nodes))
     place = {name: index for index, name in enumerate(network.names)}
+    numbered = network.topology.numbered()
     for where, src, dst, rate in pair_rows(Path(source)):
-        matrix[_node(place, src, where, network), _node(place, dst, where, network)] = rate
+        matrix[_node(place, src, where, network, numbered), _node(place, dst, where, network, numbered)] = rate
     return matrix
 
 
-def pair_rows(path: Path) -> Iterator[tuple[str, str, str, float]]:
+def pair_rows(path: Path) -> Iterator[data_sets.Row]:
     """The place, source, destination and rate (bit/s) of each line of a file with a traffic matrix; no pair is there twice.
+
+    A node is its name, or its number in the topology's file. ``FILE#3`` is the third matrix of a file with several.
 
     Raises:
         RobustError: the file cannot be used.
@@ -201,7 +204,8 @@ def _node_rows(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
         yield where, row["node"], row
 
 
-def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
+def _pair_rows(source: Path) -> Iterator[tuple[str, str | data_sets.Numbered, str | data_sets.Numbered, str | float]]:
+    path, number = data_sets.file_of(source)
     if path.suffix.lower() == ".toml":
         for src, row in _toml(path).items():
             if not isinstance(row, dict):
@@ -211,6 +215,8 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
                 yield where, src, dst, _rate(value, where)
     elif path.suffix.lower() in (".xml", ".sndlib"):
         yield from _sndlib(path)
+    elif (rows := data_sets.rows(path, number)) is not None:
+        yield from rows
     else:
         for where, row in _csv(path, ("source", "target", "rate"), also=_ENDS):
             yield where, row["source"], row["target"], row["rate"]
@@ -253,7 +259,7 @@ def _csv(
     path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = (), also: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Place and values of each row; ``also`` has other names of columns."""
-    rows = csv.reader(io.StringIO(input_files.text(path), newline=""), strict=True, skipinitialspace=True)
+    rows = csv_dialect.rows(input_files.text(path))
     try:
         written = [column.strip() for column in next(rows, [])]
         header = [also.get(column, column) for column in written]
@@ -276,7 +282,18 @@ def _csv(
         raise RobustError(f"{path}: line {rows.line_num} is not CSV ({error})") from None
 
 
-def _node(place: dict[str, int], name: str, where: str, network: Network) -> int:
+def _node(
+    place: dict[str, int],
+    name: str | data_sets.Numbered,
+    where: str,
+    network: Network,
+    numbered: Mapping[int, str] = MappingProxyType({}),
+) -> int:
+    if isinstance(name, data_sets.Numbered):
+        try:
+            name = name.name(numbered)
+        except ValueError as error:
+            raise RobustError(f"{where}: {network.topology.name}: {error}") from None
     if name not in place:
         from anabranch.scenario.problems import suggest
 
@@ -288,7 +305,7 @@ def _rate_or_none(text: str) -> float | None:
     try:
         return float(units.rate(text))
     except units.UnitError as error:
-        if Path(text).exists() or text.startswith(_NAMED):
+        if data_sets.file_of(text)[0].exists() or text.startswith(_NAMED):
             return None
         raise RobustError(f"{text}: is neither a file nor a rate: it {error}") from None
 

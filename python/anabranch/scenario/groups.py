@@ -1,8 +1,8 @@
 """Several nodes by one word, as the ends of traffic: ``all``, ``hosts``, or a pattern such as ``p1*``."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,12 +28,15 @@ class Names:
     links: Sequence[tuple[str, str]]
     multihomed: Sequence[str] = ()
     """Hosts with several neighbours."""
+    numbered: Mapping[int, str] = field(default_factory=dict)
+    """The nodes by their numbers in the topology's file."""
 
     @staticmethod
     def of(topology: "Topology") -> "Names":
         """The names of a topology."""
         nodes = [node.name for node in topology.nodes]
-        return Names(nodes, [(link.source, link.target) for link in topology.links], topology.multihomed)
+        links = [(link.source, link.target) for link in topology.links]
+        return Names(nodes, links, topology.multihomed, topology.numbered())
 
     @cached_property
     def node_index(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema
 
@@ -11,6 +11,9 @@ from anabranch import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Rate, Table
+
+if TYPE_CHECKING:
+    from anabranch.robust.data_sets import Numbered, Row
 
 OWN = "demands"
 """The demands that the topology brings with it."""
@@ -20,14 +23,14 @@ OWN = "demands"
 class Matrix:
     """Rows of a matrix: place in the file or table, source, destination, bit/s."""
 
-    rows: tuple[tuple[str, str, str, float], ...]
+    rows: tuple["Row", ...]
 
     def demands(self, names: Names) -> list[tuple[int, int, float]]:
         """Source and destination by index, and bit/s; :class:`ValueError` if a node is unknown."""
-        for where, source, target, _ in self.rows:
-            _check_node(source, names, where)
-            _check_node(target, names, where)
-        return [(names.node_index[source], names.node_index[target], rate) for _, source, target, rate in self.rows]
+        return [
+            (_index_of(source, names, where), _index_of(target, names, where), rate)
+            for where, source, target, rate in self.rows
+        ]
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,16 @@ class Weights:
             _check_node(node, names, where)
             weights[names.node_index[node]] = weight
         return weights
+
+
+def _index_of(node: "str | Numbered", names: Names, where: str) -> int:
+    if not isinstance(node, str):
+        try:
+            node = node.name(names.numbered)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+    _check_node(node, names, where)
+    return names.node_index[node]
 
 
 def _check_node(node: str, names: Names, where: str) -> None:

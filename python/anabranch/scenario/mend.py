@@ -70,7 +70,8 @@ class Mended:
             self.document["topology"] = {name: value for name, value in section.items() if name != key}
         elif len(path) > 3 and path[3] in _NO_NAMES.get(("topology", str(key)), ()):
             entries = list(section[key])
-            kept = {name: value for name, value in entries[int(path[2])].items() if name != path[3]}
+            broken = _NO_NAMES["topology", "nodes"] if key == "nodes" else {path[3]}  # a place is both or nothing
+            kept = {name: value for name, value in entries[int(path[2])].items() if name not in broken}
             entries[int(path[2])] = kept | ({} if key == "nodes" else {"capacity": "1Mbps", "delay": "1ms"})
             self.document["topology"] = section | {key: entries}
         else:

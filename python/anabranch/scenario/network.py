@@ -182,6 +182,9 @@ class TopologySection(Table):
     """The source of nodes and links, and the defaults of attributes that it does not give."""
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
+    part: Literal["largest"] | None = Field(
+        None, description="Of from: the largest connected part alone (default all of it)."
+    )
     generate: GeneratedTopology | None = Field(None, description="A generator, by its kind, and its parameters.")
     nodes: list[InlineNode] | None = Field(None, description="Of inline links, for their coordinates.")
     links: list[InlineLink] | None = Field(None, description="An inline topology, instead of from and generate.")
@@ -199,6 +202,8 @@ class TopologySection(Table):
             raise ValueError(
                 'needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]'
             )
+        if self.part is not None and self.from_ is None:
+            raise ValueError("part belongs to from; leave it out")
         if self.nodes is not None and self.links is None:
             raise ValueError("nodes belong to inline links; give links as well")
         return self

@@ -51,7 +51,7 @@ class Resolver:
         assert section.from_ is not None
         file = self._directory / section.from_
         try:
-            return topologies.load(str(file) if os.path.isfile(file) else section.from_), []
+            return topologies.load(str(file) if os.path.isfile(file) else section.from_, part=section.part), []
         except topologies.TopologyError as error:
             known = error.source == section.from_ and error.element == "topology"
             message = error.expectation if known else str(error)  # else a place in the file
@@ -71,7 +71,8 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     if section.nodes is not None and len(named) != len(section.nodes):
         problems.append(Problem(("topology", "nodes"), "two nodes have the same name"))
     links: Bundle[int] = Bundle(
-        lambda index: f"links[{index}] ({section.links[index].source} -> {section.links[index].target})"  # type: ignore[index]
+        lambda index: f"links[{index}] ({section.links[index].source} -> {section.links[index].target})",  # type: ignore[index]
+        alike=True,
     )
     for index, link in enumerate(section.links):
         path = ("topology", "links", index)

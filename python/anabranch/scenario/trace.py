@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch import input_files, units
+from anabranch import csv_dialect, input_files, units
+from anabranch.scenario import foreign_flows
 
 COLUMNS = ("src", "dst", "start", "size")
 _ALSO = {"source": "src", "target": "dst", "start_s": "start", "size_bytes": "size"}
@@ -60,14 +61,14 @@ def _read(value: Any, info: ValidationInfo) -> Any:
 
 
 def parse(text: str, source: str) -> FlowTrace:
-    """The flows of CSV text with a header; other columns than :data:`COLUMNS` do not count.
+    """The flows of CSV text with a header; other columns than :data:`COLUMNS` do not count. Or of another simulator's file.
 
     Raises:
         ValueError: names the file, the line, its value and what would be right.
     """
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    rows = csv_dialect.rows(text)
     try:
-        flows = list(_flows(rows, source))
+        flows = list(foreign_flows.flows(text, source) or _flows(rows, source))
     except csv.Error as error:
         raise ValueError(f"{source}: line {rows.line_num} is not CSV ({error})") from None
     if not flows:

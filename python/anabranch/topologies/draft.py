@@ -1,7 +1,7 @@
 """The draft that every reader fills in: nodes by identity, and edges as a file has them.
 
 :meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes
-two links, and the capacities of parallel edges are added.
+two links, and what no link can have is left out with a warning: parallel edges, and those that join a node to itself.
 """
 
 from collections import Counter
@@ -10,24 +10,36 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import eq
-from typing import Any
+from typing import Any, NamedTuple
 
-from anabranch.topologies.attributes import attribute_columns, link_attributes, plain_number
+from anabranch.topologies.attributes import AttributeReader, Attributes, plain_number
 from anabranch.topologies.errors import TopologyError
-from anabranch.topologies.model import Link, Node, Topology
+from anabranch.topologies.model import Link, Node, Topology, unconnected
 from anabranch.topologies.parallel import Bundle
+from anabranch.topologies.words import Word
 
 _SHOWN = 5
 _COORDINATE_NAMES = {
-    "latitude": ("latitude", "Latitude", "lat"),
-    "longitude": ("longitude", "Longitude", "lon"),
+    "latitude": ("latitude", "Latitude", "lat", "Lat"),
+    "longitude": ("longitude", "Longitude", "lon", "Lon", "lng", "long"),
     "x": ("x",),
     "y": ("y",),
 }
+_DRAWN = (
+    "the positions of nodes are those of a drawing, as nothing says that they are degrees: links without a length get the default delay; "
+    "name them latitude and longitude for a map"
+)
 
 
-_Edge = tuple[str, object, tuple[str, str]]
-"""Where an edge is in its file, such as ``line {}`` with a number, and its ends."""
+class _Edge(NamedTuple):
+    """An edge, and where it is in its file: such as ``line {}`` with a number."""
+
+    place: str
+    number: object
+    ends: tuple[str, str]
+    attributes: Attributes = Attributes()
+    directed: bool | None = None
+    """As the draft's, if the file says it of this edge."""
 
 
 @dataclass
@@ -38,17 +50,25 @@ class Draft:
     """Where it comes from, for errors: a file or a name."""
     name: str
     directed: bool | None
-    """Whether an edge is one link, or one each way. If this is unknown (``None``), an edge is one link each way, and a second edge back is
-    refused: it may be parallel, or the other direction."""
+    """Whether an edge is one link, or one each way. If this is unknown (``None``), an edge is one link each way; but if every edge has one
+    back, all are one link. If only some have one back, it may be parallel, or the other direction, and is refused."""
+    words: Mapping[str, Word] = field(default_factory=dict)
+    """Names of attributes with another meaning in this format."""
+    notes: list[str] = field(default_factory=list)
+    """Warnings of the reader."""
+    drawn: bool = False
+    """Whether positions were taken for those of a drawing, although they might be degrees."""
     _names: dict[str, str] = field(default_factory=dict)
     _places: dict[str, dict[str, float]] = field(default_factory=dict)
-    _links: Bundle[_Edge] = field(init=False)
+    _edges: list[_Edge] = field(default_factory=list)
+    _loops: list[_Edge] = field(default_factory=list)
+    _attributes: AttributeReader = field(init=False)
     _columns: tuple[Sequence[Any], ...] = ()
     """Sources, targets and attributes of all edges, if they came at once (:meth:`plain_links`)."""
 
     def __post_init__(self) -> None:
         """There is no link yet."""
-        self._links = Bundle(self._described)
+        self._attributes = AttributeReader(self.source, self.words)
 
     def node(self, identity: object, name: object = None, place: Mapping[str, object] | None = None) -> None:
         """A node: what edges call it, what people call it, and where it is."""
@@ -63,35 +83,27 @@ class Draft:
         """Whether there is such a node."""
         return (type(identity) is str and identity in self._names) or self._key(identity, "a node's id") in self._names
 
-    def link(self, source: object, target: object, values: Mapping[str, object], place: str, number: object) -> None:
-        """An edge with its attributes under their names in files. ``place`` with the number in its braces is where it is, for errors."""
+    def reads(self, name: object) -> bool:
+        """Whether an attribute of this name matters to :meth:`link`."""
+        return isinstance(name, str) and self._attributes.reads(name)
+
+    def link(
+        self,
+        source: object,
+        target: object,
+        values: Mapping[str, object],
+        place: str,
+        number: object,
+        directed: bool | None = None,
+    ) -> None:
+        """An edge with its attributes under their names in files. ``place`` with the number in its braces is where it is, for errors.
+
+        ``directed`` says it of this edge, if it is not as the others.
+        """
         ends = self._end(source, "source", place, number), self._end(target, "target", place, number)
-        edge = place, number, ends
-        if ends[0] == ends[1]:
-            raise TopologyError(
-                self.source,
-                self._described(edge),
-                None,
-                "joins a node to itself; a link needs two different ends",
-            )
-        attributes = link_attributes(values, self.source, lambda: self._described(edge))
-        back = ends[1], ends[0]
-        if self.directed is None:
-            first = self._links.edge_of(back)
-            if first is not None and first[2] == back:
-                raise TopologyError(
-                    self.source,
-                    self._described(edge),
-                    None,
-                    f"goes back where {self._described(first)} goes; keep one of them, or say --directed "
-                    "(a scenario needs a format that says so itself, such as GraphML)",
-                )
-        try:
-            self._links.add(ends, attributes, edge)
-            if not self.directed:
-                self._links.add(back, attributes, edge)
-        except ValueError as error:
-            raise TopologyError(self.source, self._described(edge), None, str(error)) from None
+        edge = _Edge(place, number, ends, directed=directed)
+        attributes = self._attributes.of_edge(values, lambda: self._described(edge))
+        (self._edges if ends[0] != ends[1] else self._loops).append(edge._replace(attributes=attributes))
 
     def plain_links(
         self, sources: Sequence[object], targets: Sequence[object], values: Mapping[str, Sequence[object]]
@@ -113,7 +125,7 @@ class Draft:
             or (not self.directed and not ends.isdisjoint(zip(targets, sources, strict=True)))
         ):
             return False
-        attributes = attribute_columns(values, len(sources))
+        attributes = self._attributes.columns(values, len(sources))
         if attributes is None:
             return False
         self._columns = sources, targets, *attributes
@@ -129,8 +141,8 @@ class Draft:
         return key
 
     def _described(self, edge: _Edge) -> str:
-        place, number, (source, target) = edge
-        return f"{place.format(number)} ({self._names[source]} -> {self._names[target]})"
+        source, target = edge.ends
+        return f"{edge.place.format(edge.number)} ({self._names[source]} -> {self._names[target]})"
 
     def topology(self) -> Topology:
         """The topology.
@@ -139,18 +151,66 @@ class Draft:
             TopologyError: as the model says, with this draft's source.
         """
         names, warnings = self._distinct_names()
-        warnings += self._links.warnings()
+        bundle = self._bundle()
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        links = tuple(map(partial(tuple.__new__, Link), self._rows(names)))
+        links = tuple(map(partial(tuple.__new__, Link), self._rows(names, bundle)))
         try:
-            return Topology(self.name, nodes, links, tuple(warnings))
+            topology = Topology(self.name, nodes, links, in_parts=True)
         except TopologyError as error:
             raise TopologyError(self.source, error.element, error.value, error.expectation) from None
+        if self._loops:
+            warnings.append(
+                f"{_counted(map(self._described, self._loops), 'edge', 'edges')} left out, as they join a node to itself"
+            )
+        warnings += [*self._attributes.warnings(topology.links), *bundle.warnings(), *self.notes]
+        if self.drawn and any(link.length_m is None and link.delay_s is None for link in topology.links):
+            warnings.append(_DRAWN)
+        if (parts := unconnected(topology)) is not None:
+            warnings.append(
+                f'links {parts}; nothing leads from one to another; part = "largest" (--part largest) keeps the largest'
+            )
+        object.__setattr__(topology, "warnings", tuple(warnings))
+        return topology
 
-    def _rows(self, names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    def _bundle(self) -> Bundle[_Edge]:
+        """The links of all edges that came one by one."""
+        directed = self.directed
+        if directed is None:
+            directed = self._leads_both_ways()
+        bundle: Bundle[_Edge] = Bundle(self._described)
+        for edge in self._edges:
+            bundle.add(edge.ends, edge.attributes, edge)
+            if not (directed if edge.directed is None else edge.directed):
+                bundle.add(edge.ends[::-1], edge.attributes, edge)
+        return bundle
+
+    def _leads_both_ways(self) -> bool:
+        """Whether each edge has one back, so that each is one direction of a link."""
+        first: dict[tuple[str, str], _Edge] = {}
+        back = None
+        for edge in self._edges:
+            if back is None and edge.ends[::-1] in first:
+                back = edge
+            first.setdefault(edge.ends, edge)
+        if back is None:
+            return False
+        if all(ends[::-1] in first for ends in first):
+            self.notes.append(
+                "every edge has one back, so each is one direction of a link; --no-directed makes each a link both ways"
+            )
+            return True
+        raise TopologyError(
+            self.source,
+            self._described(back),
+            None,
+            f"goes back where {self._described(first[back.ends[::-1]])} goes; keep one of them, or say --directed "
+            "(a scenario needs a format that says so itself, such as GraphML)",
+        )
+
+    def _rows(self, names: Mapping[str, str], bundle: Bundle[_Edge]) -> Iterator[tuple[Any, ...]]:
         """The values of each link, in the order of :class:`~anabranch.topologies.model.Link`."""
         if not self._columns:
-            return ((names[one], names[other], *known) for one, other, known in self._links.links())
+            return ((names[one], names[other], *known) for one, other, known in bundle.links())
         sources, targets, *attributes = self._columns
         sources, targets = list(map(names.__getitem__, sources)), list(map(names.__getitem__, targets))
         there = zip(sources, targets, *attributes, strict=True)
@@ -194,11 +254,16 @@ class Draft:
         return known
 
 
+def _counted(described: Iterable[str], one: str, many: str) -> str:
+    names = list(described)
+    listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} {one if len(names) == 1 else many} ({listed})"
+
+
 def draw_or_map(positions: Iterable[tuple[float, float]], geographical: bool | None = None) -> list[dict[str, float]]:
     """Positions (x, y) as longitudes and latitudes if they can be such, otherwise as a drawing's coordinates.
 
-    Some formats do not say which they mean. Then they mean degrees if every position can be in degrees. Positions that are
-    all equal are ignored.
+    If ``geographical`` is unknown, they mean degrees if every position can be in degrees. Positions that are all equal are ignored.
     """
     points = list(positions)
     if len(points) > 1 and len(set(points)) == 1:

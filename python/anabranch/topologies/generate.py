@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from anabranch.topologies.errors import TopologyError
-from anabranch.topologies.model import Link, Node, Topology, components
+from anabranch.topologies.model import RANGES, Link, Node, Topology, components
 
 if TYPE_CHECKING:
     from anabranch.array_types import Floats
@@ -148,7 +148,16 @@ def leaf_spine(
     _check_size("leaf-spine", spines + leaves + leaves // homes * hosts)
     if uplink_bps is None:
         ratio = 1.0 if oversubscription is None else oversubscription
-        uplink_bps = max(1, round(hosts * rate_bps / (spines * ratio)))
+        allowed = RANGES["capacity_bps"]
+        uplink = hosts * rate_bps / (spines * ratio) if ratio > 0 else math.nan
+        if not allowed.holds(uplink):
+            raise TopologyError(
+                "leaf-spine",
+                "oversubscription",
+                ratio,
+                f"makes uplinks of {uplink:g} bit/s; a link {allowed.expectation}",
+            )
+        uplink_bps = round(uplink)
     elif oversubscription is not None:
         raise TopologyError(
             "leaf-spine", "oversubscription", oversubscription, "says what uplink does; give one of them"
@@ -211,11 +220,12 @@ def random(
     x, y = uniform(nodes) * extent_m, uniform(nodes) * extent_m
     distances = np.hypot(x[:, None] - x, y[:, None] - y)
     scale = alpha * distances.max()
-    ends = [
-        (one, one + 1 + int(other))
-        for one in range(nodes - 1)
-        for other in np.flatnonzero(uniform(nodes - one - 1) < beta * np.exp(-distances[one, one + 1 :] / scale))
-    ]
+    with np.errstate(all="ignore"):  # of a tiny alpha: nodes apart are then infinitely far, and those in one place not
+        ends = [
+            (one, one + 1 + int(other))
+            for one in range(nodes - 1)
+            for other in np.flatnonzero(uniform(nodes - one - 1) < beta * np.exp(-distances[one, one + 1 :] / scale))
+        ]
     names = [f"n{index + 1}" for index in range(nodes)]
     part = np.empty(nodes, np.int64)
     for number, members in enumerate(components(names, ((names[one], names[other]) for one, other in ends))):

@@ -6,35 +6,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
 from anabranch.input_files import InputError, content
 from anabranch.topologies import topohub_names
 from anabranch.topologies.builtin import BUILTINS
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import reader
-from anabranch.topologies.model import Topology, is_name
+from anabranch.topologies.model import Topology, is_name, largest_part
 
 LARGEST_TOPOLOGY = 2**30
 """Bytes; four times a GraphML file of a million nodes."""
 
 
-def load(source: str | Path, directed: bool | None = None) -> Topology:
+def load(source: str | Path, directed: bool | None = None, part: Literal["largest"] | None = None) -> Topology:
     """The topology of that name or in that file; a :class:`~pathlib.Path` is always a file.
 
     ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib). By default they are not, and each
-    is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning says so; if they
-    differ in another attribute, they are refused.
+    is a link both ways; if every edge has one back, they are. ``part`` keeps the largest connected part alone. Warnings say which
+    elements were left out, and which attributes were not read (docs/guide/networks-and-traffic.md has the rules).
 
     Raises:
         TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what
             would be right.
     """
     with _without_collection():
-        if isinstance(source, str) and (source in BUILTINS or source in topohub_names.names()):
-            if directed is not None:
-                raise TopologyError(source, "directed", directed, "only for a CSV or SNDlib file; leave it out")
-            return BUILTINS[source]() if source in BUILTINS else topohub_names.load(source)
-        return _from_file(source, directed)
+        topology = _load(source, directed)
+    return topology if part is None else largest_part(topology)
+
+
+def _load(source: str | Path, directed: bool | None) -> Topology:
+    if isinstance(source, str) and (source in BUILTINS or source in topohub_names.names()):
+        if directed is not None:
+            raise TopologyError(source, "directed", directed, "only for a CSV or SNDlib file; leave it out")
+        return BUILTINS[source]() if source in BUILTINS else topohub_names.load(source)
+    return _from_file(source, directed)
 
 
 def names() -> list[str]:

@@ -80,7 +80,7 @@ class Link(NamedTuple):
 class Topology:
     """Nodes and directed links, checked.
 
-    All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link
+    No link joins a node to itself, and two nodes have at most one link each way. A link
     without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings`` says
     what a loader left out or changed; it does not count when topologies are compared. ``multihomed`` names the hosts with
     several neighbours; every node with one neighbour is a host anyway.
@@ -91,6 +91,10 @@ class Topology:
     links: tuple[Link, ...]
     warnings: tuple[str, ...] = field(default=(), compare=False)
     multihomed: tuple[str, ...] = field(default=(), compare=False)
+    numbers: tuple[int, ...] = field(default=(), compare=False)
+    """The places of the nodes in their file, if some of its nodes were left out."""
+    in_parts: bool = field(default=False, compare=False)
+    """Whether there may be parts without a link between them: files of others have some, and all else is refused then."""
 
     def __post_init__(self) -> None:
         """Check, and fill in the lengths.
@@ -100,10 +104,16 @@ class Topology:
         """
         self._check_nodes()
         self._check_links()
-        self._check_connected()
+        if not self.in_parts and (parts := unconnected(self)) is not None:
+            raise TopologyError(self.name, "links", None, f"{parts}; join them or keep one part")
         places = {node.name: (node.latitude, node.longitude) for node in self.nodes if node.latitude is not None}
         if places:
             object.__setattr__(self, "links", tuple(_with_lengths(self.links, places)))  # type: ignore[arg-type]
+
+    def numbered(self) -> dict[int, str]:
+        """The nodes by their places in their file, from 0, as the demands of some data sets name them."""
+        names = [node.name for node in self.nodes]
+        return dict(zip(self.numbers or range(len(names)), names, strict=True))
 
     def _check_nodes(self) -> None:
         if not self.nodes:
@@ -161,19 +171,41 @@ class Topology:
             if link.capacity_bps is not None and not isinstance(link.capacity_bps, int):
                 raise TopologyError(self.name, f"{element}, capacity_bps", link.capacity_bps, "must be whole bit/s")
 
-    def _check_connected(self) -> None:
-        if _first_reaches_all(self.nodes, self.links):
-            return
-        parts = components((node.name for node in self.nodes), ((link.source, link.target) for link in self.links))
-        if len(parts) > 1:
-            listed = "; ".join(f"{_some(part)} ({len(part)})" for part in parts[:_SHOWN])
-            more = "" if len(parts) <= _SHOWN else f"; and {len(parts) - _SHOWN} more"
-            raise TopologyError(
-                self.name,
-                "links",
-                None,
-                f"leave {len(parts)} parts unconnected: {listed}{more}; join them or keep one part",
-            )
+
+def unconnected(topology: Topology) -> str | None:
+    """The parts of a topology between which there is no link, as a clause; ``None`` if there is one part."""
+    if _first_reaches_all(topology.nodes, topology.links):
+        return None
+    parts = _parts(topology)
+    if len(parts) == 1:
+        return None
+    listed = "; ".join(f"{_some(part)} ({len(part)})" for part in parts[:_SHOWN])
+    more = "" if len(parts) <= _SHOWN else f"; and {len(parts) - _SHOWN} more"
+    return f"leave {len(parts)} parts unconnected: {listed}{more}"
+
+
+def largest_part(topology: Topology) -> Topology:
+    """The largest connected part; of several as large, that of the earliest node. It has no warning about parts."""
+    parts = _parts(topology)
+    kept = set(parts[0])
+    left = [name for part in parts[1:] for name in part]
+    if not left:
+        return topology
+    return Topology(
+        topology.name,
+        tuple(node for node in topology.nodes if node.name in kept),
+        tuple(link for link in topology.links if link.source in kept),
+        (
+            *(warning for warning in topology.warnings if not warning.startswith("links leave ")),
+            f"{len(left)} {'node' if len(left) == 1 else 'nodes'} outside the largest part left out: {_some(left)}",
+        ),
+        tuple(name for name in topology.multihomed if name in kept),
+        tuple(number for number, name in topology.numbered().items() if name in kept),
+    )
+
+
+def _parts(topology: Topology) -> list[list[str]]:
+    return components((node.name for node in topology.nodes), ((link.source, link.target) for link in topology.links))
 
 
 def _first_reaches_all(nodes: Sequence[Node], links: Iterable[Link]) -> bool:

@@ -1,7 +1,8 @@
 """Parallel links, which join the same two nodes in the same direction: one link that has all their capacity.
 
 Such a link sends the packets of all of them, one after another instead of side by side. It can replace them only if packets
-meet the same delay and loss on each. So links that differ in more than capacity are refused.
+meet the same delay and loss on each. Of links that differ in more than capacity, those of the least cost stay, then of the least delay,
+length and loss, as routes prefer them; the others are left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,27 +19,24 @@ _SHOWN = 5
 class Bundle(Generic[Edge]):
     """The links that are known so far, parallel ones added up."""
 
-    def __init__(self, describe: Callable[[Edge], str]) -> None:
-        """Starts without links. ``describe`` returns an edge's name for messages."""
+    def __init__(self, describe: Callable[[Edge], str], alike: bool = False) -> None:
+        """Starts without links. ``describe`` returns an edge's name for messages; ``alike`` refuses parallel links that differ."""
         self._describe = describe
-        self._links: dict[tuple[str, str], tuple[Attributes, Edge]] = {}
-        self._added: dict[str, bool] = {}
-
-    def edge_of(self, ends: tuple[str, str]) -> Edge | None:
-        """The first edge that joins two nodes in this direction."""
-        known = self._links.get(ends)
-        return None if known is None else known[1]
+        self._alike = alike
+        self._links: dict[tuple[str, str], list[tuple[Attributes, Edge]]] = {}
 
     def add(self, ends: tuple[str, str], attributes: Attributes, edge: Edge) -> None:
         """One more link, of this edge.
 
         Raises:
-            ValueError: a parallel one differs in more than capacity; the message follows the name of this edge.
+            ValueError: a parallel one differs in more than capacity, and must not; the message follows the name of this edge.
         """
-        known = self._links.setdefault(ends, (attributes, edge))
-        if known[1] is edge:
-            return
-        other, first = known
+        parallel = self._links.setdefault(ends, [])
+        if self._alike and parallel:
+            self._check_alike(*parallel[0], attributes)
+        parallel.append((attributes, edge))
+
+    def _check_alike(self, other: Attributes, first: Edge, attributes: Attributes) -> None:
         for attribute, name in _ALIKE.items():
             one, two = getattr(other, attribute), getattr(attributes, attribute)
             if one != two:
@@ -50,33 +48,59 @@ class Bundle(Generic[Edge]):
             raise ValueError(
                 f"is parallel to {self._describe(first)}, and one of the two has no capacity; give one to both, or to neither"
             )
-        has_capacity = attributes.capacity_bps is not None
-        if has_capacity:
-            capacity = (other.capacity_bps or 0) + (attributes.capacity_bps or 0)
-            self._links[ends] = other._replace(capacity_bps=capacity), first
-        self._added[self._describe(edge)] = has_capacity
 
     def links(self) -> Iterator[tuple[str, str, Attributes]]:
         """Source, target and attributes of all links, in the order in which their first edges came."""
-        for (source, target), (attributes, _) in self._links.items():
-            yield source, target, attributes
+        for (source, target), parallel in self._links.items():
+            kept = _kept(parallel)
+            capacities = [attributes.capacity_bps for attributes, _ in kept if attributes.capacity_bps is not None]
+            yield source, target, kept[0][0]._replace(capacity_bps=sum(capacities) if capacities else None)
 
     def warnings(self) -> list[str]:
         """Warnings about parallel links."""
-        summed = [edge for edge, known in self._added.items() if known]
-        counted_once = [edge for edge, known in self._added.items() if not known]
+        summed, unknown, others = dict[str, None](), dict[str, None](), dict[str, None]()
+        for parallel in self._links.values():
+            if len(parallel) == 1:
+                continue
+            kept = _kept(parallel)
+            first = next((place for place, (known, _) in enumerate(kept) if known.capacity_bps is not None), 0)
+            for place, (attributes, edge) in enumerate(kept):
+                if place != first:
+                    (unknown if attributes.capacity_bps is None else summed)[self._describe(edge)] = None
+            others |= dict.fromkeys(self._describe(edge) for link in parallel if link not in kept for edge in link[1:])
         return [
             *_warning(summed, "added to the capacity of the first link between their nodes"),
             *_warning(
-                counted_once, "left out, as no capacity is known: the nodes have one link, of the default capacity"
+                unknown,
+                "left out, as no capacity is known: the nodes have one link, of the others' capacity or the default",
+            ),
+            *_warning(
+                others,
+                "left out, as one between the same nodes has less cost, delay, length or loss: parallel links become one; "
+                "put a node into one of them to keep both",
             ),
         ]
 
 
-def _warning(edges: list[str], what: str) -> Iterable[str]:
-    if edges:
-        shown = ", ".join(edges[:_SHOWN]) + (", ..." if len(edges) > _SHOWN else "")
-        yield f"{len(edges)} parallel {'link' if len(edges) == 1 else 'links'} {what}: {shown}"
+def _kept(parallel: list[tuple[Attributes, Edge]]) -> list[tuple[Attributes, Edge]]:
+    """Those links that differ in capacity alone from the one that routes prefer; an attribute that is unknown comes last."""
+    if len(parallel) == 1:
+        return parallel
+    best = min(_rank(attributes) for attributes, _ in parallel)
+    return [link for link in parallel if _rank(link[0]) == best]
+
+
+def _rank(link: Attributes) -> tuple[float, ...]:
+    return tuple(
+        float("inf") if value is None else value for value in (link.cost, link.delay_s, link.length_m, link.loss)
+    )
+
+
+def _warning(edges: Iterable[str], what: str) -> Iterable[str]:
+    names = list(edges)
+    if names:
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        yield f"{len(names)} parallel {'link' if len(names) == 1 else 'links'} {what}: {shown}"
 
 
 def _shown(name: str, value: float | None) -> str:

@@ -4,12 +4,18 @@ import gc
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal
 
 from anabranch.topologies.loading import load
 from anabranch.topologies.model import Topology
 
 
-def load_warned(name: str, directed: bool | None, given: Mapping[str, str | None] = MappingProxyType({})) -> Topology:
+def load_warned(
+    name: str,
+    directed: bool | None,
+    part: Literal["largest"] | None,
+    given: Mapping[str, str | None] = MappingProxyType({}),
+) -> Topology:
     """Load a topology by :func:`anabranch.topologies.load`, and print its warnings.
 
     ``given`` has the options for links without an attribute, by attribute. An option for which there is no such link gets a
@@ -17,7 +23,7 @@ def load_warned(name: str, directed: bool | None, given: Mapping[str, str | None
     """
     gc.disable()
     try:
-        topology = load(name, directed)
+        topology = load(name, directed, part)
     finally:
         gc.freeze()  # a command keeps its topology: no collection needs to visit millions of objects
         gc.enable()

@@ -22,18 +22,44 @@ class Format(NamedTuple):
     title: str
     suffixes: tuple[str, ...]
     content: re.Pattern[bytes]
-    """Matches the first kilobyte of such a file."""
+    """Matches the first kilobyte of such a file after its comments."""
 
 
 FORMATS = {
     "graphml": Format("GraphML", (".graphml",), re.compile(rb"<(\w+:)?graphml\b")),
     "sndlib": Format("SNDlib XML", (".sndlib",), re.compile(rb"<(\w+:)?network\b")),
+    "dot": Format(
+        "DOT", (".dot", ".gv"), re.compile(rb"(\A|\n|\*/)\s*(strict\s+)?(di)?graph\b[^\[{;=]*\{", re.IGNORECASE)
+    ),
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
     "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\A\s*\{")),
+    "gexf": Format("GEXF", (".gexf",), re.compile(rb"<(\w+:)?gexf\b")),
+    "pajek": Format("Pajek", (".net",), re.compile(rb"\A\s*(%[^\n]*\n\s*)*\*(network|vertices)\b", re.IGNORECASE)),
+    "brite": Format("BRITE", (".brite",), re.compile(rb"\ATopology:\s*\(")),
+    "rocketfuel": Format(
+        "Rocketfuel",
+        (".cch", ".intra"),
+        re.compile(rb"\A(-?\d+\s+(@\S+|=)|[^\s,;]*[A-Za-z][^\s;]*[ \t]+\S+[ \t]+[\d.]+\s*\n)"),
+    ),
+    "hpcc": Format(
+        "HPCC's topology", (), re.compile(rb"\A\s*\d+ +\d+ +\d+ *\r?\n[\d ]*\r?\n\d+ +\d+ +[\d.]+[A-Za-z/]+ ")
+    ),
+    "htsim": Format("htsim", (".topo",), re.compile(rb"\A\s*Nodes +\d+\s+Tiers +\d", re.IGNORECASE)),
     "repetita": Format("REPETITA", (".graph",), re.compile(rb"\A\s*NODES\b")),
-    "csv_table": Format("CSV", (".csv",), re.compile(rb"\A(?=[^\n]*\bsource\b)[^\n]*\btarget\b")),
+    "sndlib_native": Format("SNDlib native", (), re.compile(rb"\A\?SNDlib native|\A\s*(META|NODES)\s*\(")),
+    "inet": Format("Inet", (), re.compile(rb"\A\s*\d+[ \t]+\d+[ \t]*\r?\n\s*\d+[ \t]+[\d.-]+[ \t]+[\d.-]+[ \t]*\r?\n")),
+    "caida": Format("CAIDA's as-rel", (), re.compile(rb"\A\d+\|\d+\|-?\d")),
+    "adjacency": Format("matrix", (), re.compile(rb"\A\s*[\d.]+([ \t,;]+[\d.eE+-]+)+[ \t]*\r?\n")),
+    "csv_table": Format(
+        "CSV",
+        (".csv",),
+        re.compile(rb"\A(?=[^\n]*\b(source|src|from|from_node)\b)[^\n]*\b(target|dst|dest|to|to_node)\b"),
+    ),
 }
 """Module of this package, and how its files are recognised."""
+
+
+_COMMENTS = re.compile(rb"(#[^\n]*\n)+")
 
 
 def reader(data: bytes, suffix: str, source: str) -> Reader:
@@ -42,13 +68,17 @@ def reader(data: bytes, suffix: str, source: str) -> Reader:
     Raises:
         TopologyError: neither tells.
     """
-    head = data[:1024].removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    comments = _COMMENTS.match(data)
+    head = data[comments.end() :][:1024] if comments else data[:1024]
     by_suffix = [name for name, known in FORMATS.items() if suffix.lower() in known.suffixes]
     by_content = [name for name, known in FORMATS.items() if known.content.search(head)]
     for name in by_suffix + by_content:
         found: Reader = import_module(f"{__name__}.{name}").read
         return found
-    known = ", ".join(f"{known.title} ({', '.join(known.suffixes)})" for known in FORMATS.values())
+    known = ", ".join(
+        known.title + (f" ({', '.join(known.suffixes)})" if known.suffixes else "") for known in FORMATS.values()
+    )
     raise TopologyError(source, "content", bytes(head[:20]), f"is of no known format; known are {known}")
 
 

@@ -1,14 +1,14 @@
-"""GraphML, also that of the Internet Topology Zoo.
+"""GraphML, also that of the Internet Topology Zoo, and the drawings of yEd.
 
 networkx also reads GraphML, but accepts a second node of one id and an edge to no node without a warning. So this module reads
-the few parts of the format that a topology needs. The Zoo's own attribute ``LinkSpeedRaw`` (bit/s) is the
-capacity.
+the few parts of the format that a topology needs. In yEd's drawings a node's name is its label, and an edge without an arrow, or with one at
+each end, leads both ways. A group of nodes is no node, unless an edge ends at it.
 """
 
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from anabranch.topologies.attributes import ATTRIBUTES
+from anabranch.topologies.attributes import plain_number
 from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed
@@ -32,40 +32,67 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     title = str(_data(graph, _of_kind(keys, "graph")).get("name", name))
     draft = Draft(source, title, agreed(default == "directed", directed, source))
     of_nodes, of_edges = _of_kind(keys, "node"), _of_kind(keys, "edge")
+    edges = list(graph.iter("edge"))
+    ends = {edge.get(side) for edge in edges for side in ("source", "target")}
     for number, node in enumerate(graph.iter("node"), 1):
         values = _data(node, of_nodes)
         identity = node.get("id")
         if identity is None:
             raise _missing("id", f"<node> {number}", source)
-        draft.node(identity, values.get("label") or values.get("name"), values)
+        if node.find("graph") is None or identity in ends:
+            name_of_node = values.get("label") or values.get("name") or content(_drawn(node, "NodeLabel"))
+            draft.node(identity, name_of_node, _place(node) | values)
     if graph.find(".//hyperedge") is not None:
         raise TopologyError(source, "<hyperedge>", None, "joins any number of nodes; write an <edge> for each link")
-    edges = list(graph.iter("edge"))
     data_of_edges = [_data(edge, of_edges) for edge in edges]
-    for values in data_of_edges:
-        if "capacity" not in values and "LinkSpeedRaw" in values:
-            values["capacity"] = values["LinkSpeedRaw"]
     if _read_columns(edges, data_of_edges, draft):
         return draft
     for number, (edge, values) in enumerate(zip(edges, data_of_edges, strict=True), 1):
-        own = edge.get("directed")
-        if own is not None and (own in ("true", "1")) != draft.directed:
-            raise TopologyError(
-                source, f"<edge> {number}, directed", own, "differs from the graph's edgedefault; make all alike"
-            )
         start, end = edge.get("source"), edge.get("target")
         if start is None or end is None:
             raise _missing("source" if start is None else "target", f"<edge> {number}", source)
-        draft.link(start, end, values, "<edge> {}", number)
+        is_directed, leads_back = _direction(edge)
+        if leads_back:
+            start, end = end, start
+        if (label := content(_drawn(edge, "EdgeLabel"))) is not None:
+            values.setdefault("label", label)
+        draft.link(start, end, values, "<edge> {}", number, is_directed)
     return draft
 
 
 def _read_columns(edges: list[Element], data: list[dict[str, object]], draft: Draft) -> bool:
-    """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
-    if any(edge.get("directed") is not None for edge in edges):
+    """Whether the edges could be read at once: nothing in them is wrong or drawn, and no two are parallel."""
+    if any(edge.get("directed") is not None or edge.find("data/*") is not None for edge in edges):
         return False
     sources, targets = ([edge.get(side) for edge in edges] for side in ("source", "target"))
-    return draft.plain_links(sources, targets, {name: [values.get(name) for values in data] for name in ATTRIBUTES})
+    names = filter(draft.reads, sorted(set[str]().union(*data)))
+    return draft.plain_links(sources, targets, {name: [values.get(name) for values in data] for name in names})
+
+
+def _direction(edge: Element) -> tuple[bool | None, bool]:
+    """Whether an edge says that it is directed, and whether it leads from its target to its source."""
+    own = edge.get("directed")
+    if own is not None:
+        return own in ("true", "1"), False
+    arrows = _drawn(edge, "Arrows")
+    if arrows is None:
+        return None, False
+    at_source, at_target = (arrows.get(side, "none") != "none" for side in ("source", "target"))
+    return at_source != at_target, at_source and not at_target
+
+
+def _drawn(element: Element, tag: str) -> Element | None:
+    """A part of yEd's drawing of a node or an edge."""
+    return element.find(f"data/*/{tag}")
+
+
+def _place(node: Element) -> dict[str, object]:
+    """The place of a node in yEd's drawing, whose y counts downwards."""
+    geometry = _drawn(node, "Geometry")
+    if geometry is None:
+        return {}
+    x, y = plain_number(geometry.get("x")), plain_number(geometry.get("y"))
+    return {} if x is None or y is None else {"x": x, "y": -y}
 
 
 def _keys(graph: Element) -> dict[tuple[str, str], _Key]:

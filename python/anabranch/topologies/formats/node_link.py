@@ -1,17 +1,20 @@
 """Node-link JSON as TopoHub and networkx write it.
 
-Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`` is [longitude, latitude] or a place
-on a drawing; TopoHub's ``dist`` is the length in kilometres.
+Nodes have ``id``, ``name`` or ``label``, and ``pos``, edges ``source`` and ``target``. ``pos`` is a place on a drawing, as networkx has it.
+In a document of TopoHub it is [longitude, latitude]; ``dist`` is the length in kilometres, as TopoHub has it.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from anabranch.input_files import InputError, parse_json
-from anabranch.topologies.attributes import ATTRIBUTES, plain_number
+from anabranch.topologies.attributes import plain_number
 from anabranch.topologies.draft import Draft, draw_or_map
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed, text
+from anabranch.topologies.words import Word
+
+_WORDS = {"dist": Word("length", "km")}
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
@@ -31,22 +34,27 @@ def from_document(
     nodes = _list(top, ("nodes",), source)
     edges = _list(top, ("edges", "links"), source)
     own = _flag(top, "directed", source)
-    title = _mapping(top.get("graph", {}), source, "graph").get("name")
+    about = _mapping(top.get("graph", {}), source, "graph")
+    title = about.get("name")
     draft = Draft(
         source,
         title.strip() if isinstance(title, str) and title.strip() else name,
         agreed(own, directed, source),
+        _WORDS,
     )
     rows = [_mapping(node, source, f"nodes[{number}]") for number, node in enumerate(nodes)]
     positions = {
         number: _position(row, source, number) for number, row in enumerate(rows) if row.get("pos") is not None
     }
+    if geographical is None and not _is_of_topohub(about):
+        geographical = False
+        draft.drawn = bool(positions) and all(abs(x) <= 180 and abs(y) <= 90 for x, y in positions.values())
     places = dict(zip(positions, draw_or_map(positions.values(), geographical), strict=True))
     for number, row in enumerate(rows):
         if "id" not in row:
             raise TopologyError(source, f"nodes[{number}]", None, "has no id; it needs one")
         place = places.get(number)
-        draft.node(row["id"], row.get("name"), {**row, **place} if place else row)
+        draft.node(row["id"], row.get("name") or row.get("label"), {**row, **place} if place else row)
     if _read_columns(edges, draft):
         return draft
     for number, edge in enumerate(edges):
@@ -54,8 +62,6 @@ def from_document(
         for side in ("source", "target"):
             if side not in row:
                 raise TopologyError(source, f"edges[{number}]", None, f"has no {side}; it needs one")
-        if row.get("dist") is not None and row.get("length") is None:
-            row = {**row, "length": _length(row["dist"], source, number)}
         draft.link(row["source"], row["target"], row, "edges[{}]", number)
     return draft
 
@@ -64,20 +70,17 @@ def _read_columns(edges: list[Any], draft: Draft) -> bool:
     """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
     try:
         sources, targets = ([edge[side] for edge in edges] for side in ("source", "target"))
-        values = {name: [edge.get(name) for edge in edges] for name in (*ATTRIBUTES, "dist")}
-        for number, distance in enumerate(values.pop("dist")):
-            if distance is not None and values["length"][number] is None:
-                values["length"][number] = _length(distance, draft.source, number)
+        names = sorted(set[str]().union(*edges))
+        values = {name: [edge.get(name) for edge in edges] for name in names if draft.reads(name)}
         return draft.plain_links(sources, targets, values)
-    except (TypeError, KeyError, AttributeError, TopologyError):
+    except (TypeError, KeyError, AttributeError):
         return False
 
 
-def _length(written: object, source: str, number: int) -> float:
-    kilometres = plain_number(written)
-    if kilometres is None:
-        raise TopologyError(source, f"edges[{number}], dist", written, "must be a number of kilometres")
-    return round(kilometres * 1000, 3)  # whole millimetres: no noise of binary fractions
+def _is_of_topohub(about: Mapping[str, Any]) -> bool:
+    """Whether TopoHub wrote the document: it says of each graph how long its links are."""
+    stats = about.get("stats")
+    return isinstance(stats, dict) and "avg_link_len" in stats
 
 
 def _position(row: Mapping[str, Any], source: str, number: int) -> tuple[float, float]:

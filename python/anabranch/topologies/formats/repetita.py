@@ -3,16 +3,15 @@
 By that project's convention bandwidths are kbit/s and delays microseconds; x and y are longitude and latitude.
 """
 
-from anabranch.topologies.attributes import ATTRIBUTES, plain_number
+from anabranch.topologies.attributes import plain_number
 from anabranch.topologies.draft import Draft, draw_or_map
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed, text
-from anabranch.topologies.model import RANGES
+from anabranch.topologies.words import Word
 
 _NODE = ("label", "x", "y")
 _EDGE = ("label", "src", "dest", "weight", "bw", "delay")
-_UNITS = {"bw": ("capacity", "kbit/s", 1000, 1), "delay": ("delay", "microseconds", 1, 1_000_000)}
-"""The attribute and the unit of a column, and how many bit/s or seconds are how many of the unit."""
+_WORDS = {"weight": Word("cost"), "bw": Word("capacity", "kbps"), "delay": Word("delay", "us")}
 _MOST_DIGITS = 12
 """Digits that are read of a number of rows. No file has so many rows, and Python does not convert thousands of digits."""
 
@@ -26,18 +25,14 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         raise TopologyError(
             source, f"line {rest[0][0]}", " ".join(rest[0][1]), "must not follow the edges that EDGES counts"
         )
-    draft = Draft(source, name, agreed(True, directed, source))
+    draft = Draft(source, name, agreed(True, directed, source), _WORDS)
     places = draw_or_map(
         (_number(x, source, number, "x"), _number(y, source, number, "y")) for number, (_, x, y) in nodes
     )
     for index, ((_, (label, _, _)), place) in enumerate(zip(nodes, places, strict=True)):
         draft.node(index, label, place)
     for number, (_, start, end, weight, bandwidth, delay) in edges:
-        values = {
-            "cost": weight,
-            "capacity": _quantity(bandwidth, source, number, "bw"),
-            "delay": _quantity(delay, source, number, "delay"),
-        }
+        values = {"weight": weight, "bw": bandwidth, "delay": delay}
         draft.link(start, end, values, "line {}", number)
     return draft
 
@@ -79,17 +74,3 @@ def _number(value: str, source: str, line: int, column: str) -> float:
     if number is None:
         raise TopologyError(source, f"line {line}, {column}", value, "must be a number")
     return number
-
-
-def _quantity(value: str, source: str, line: int, column: str) -> float:
-    """Bit/s or seconds."""
-    name, unit, base, units = _UNITS[column]
-    quantity = _number(value, source, line, column) * base / units
-    allowed = RANGES[ATTRIBUTES[name]]
-    if not allowed.holds(quantity):
-        least, most = (f"{bound * units / base:g}" for bound in (allowed.low, allowed.high))
-        than = "at least" if allowed.low_allowed else "more than"
-        raise TopologyError(
-            source, f"line {line}, {column}", value, f"must be {than} {least} and at most {most} {unit}"
-        )
-    return quantity

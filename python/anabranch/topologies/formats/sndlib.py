@@ -8,13 +8,15 @@ stands in another file (the model), so the caller says it.
 import re
 from xml.etree.ElementTree import Element
 
-from anabranch.topologies.attributes import ATTRIBUTES, plain_number
+from anabranch.topologies.attributes import plain_number
 from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats.xml import content, root
 
 _UNITS_BPS = {"BITSPERSEC": 1, "KBITPERSEC": 10**3, "MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
 """What capacities and demands count. Most instances name no unit. Most of the others count Mbit/s, but ``brain`` counts bit/s."""
+_OWN = ("source", "target", "preInstalledModule", "additionalModules", "routingCost", "setupCost", "admissiblePaths")
+"""The elements of a link that have a meaning of their own; others are read like attributes of other formats."""
 _GEOGRAPHICAL = re.compile("geographical", re.IGNORECASE)
 
 
@@ -58,13 +60,13 @@ def unit_bps(network: Element, source: str) -> int:
 
 
 def _attributes(link: Element, unit: int, element: str, source: str) -> dict[str, object]:
-    values: dict[str, object] = {name: content(link.find(name)) for name in ATTRIBUTES}
+    values: dict[str, object] = {child.tag: content(child) for child in link if child.tag not in _OWN}
     modules = [_amount(capacity, element, source) for capacity in link.findall("additionalModules/addModule/capacity")]
     installed = _amount(link.find("preInstalledModule/capacity"), element, source)
     capacity = installed or max(modules, default=0)
-    if values["capacity"] is None and capacity:
+    if values.get("capacity") is None and capacity:
         values["capacity"] = capacity * unit
-    if values["cost"] is None:
+    if values.get("cost") is None:
         routing, setup = (_amount(link.find(kind), element, source) for kind in ("routingCost", "setupCost"))
         values["cost"] = routing or setup or None
     return values
