@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -163,7 +164,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "write_new_json", interrupted)
+        patch.setattr(tables, "write_manifest", interrupted)
         with pytest.raises(KeyboardInterrupt):
             design(tmp_path / "out")
     left = tmp_path / "out" / ".anabranch"
@@ -176,7 +177,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
 def test_a_kill_between_any_two_steps_of_a_replacement_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every change of the file system is the last one in turn; then a reader finds the whole new result."""
+    """Every change of the file system is the last one in turn. Then a reader finds the whole new result, and writes nothing."""
     line(tmp_path / "old")
     scenario = Scenario.from_toml(DESIGN)
     expected = execute(scenario, seeds=[1], directory=tmp_path / "new", make=FakeSimulation, show_progress=False)
@@ -186,16 +187,26 @@ def test_a_kill_between_any_two_steps_of_a_replacement_loses_nothing(
         tried = tmp_path / f"tried-{allowed}"
         shutil.copytree(place, tried)
         with monkeypatch.context() as patch:
-            ended = kill_after(patch, allowed, lambda tried=tried: directory.settle(tried))
+            ended = kill_after(patch, allowed, lambda tried=tried: put_in_place(tried))
+        found = contents(tried)
         result = Result.load(tried)
         assert result.manifest == expected.manifest
         assert result.flows.equals(expected.flows)
         assert result.series_links.equals(expected.series_links)
-        left = set(names(tried)) - {".anabranch", ".anabranch/lock"}
-        assert left == set(names(tmp_path / "new"))
+        result.save(tmp_path / f"copy-{allowed}")
+        assert contents(tmp_path / f"copy-{allowed}") == contents(tmp_path / "new")
+        assert contents(tried) == found, "a reader has changed something"
+        put_in_place(tried)
+        assert names(tried) == names(tmp_path / "new")
         if ended:
             break
     assert allowed > 15
+
+
+def put_in_place(path: Path) -> None:
+    """What each command that writes to a run directory does first."""
+    with directory.RunDirectory(path, ""):
+        pass
 
 
 class Killed(BaseException):
@@ -217,7 +228,7 @@ def kill_after(patch: pytest.MonkeyPatch, allowed: int, act: Callable[[], None])
         return call
 
     for name in ("replace", "unlink", "rmdir"):
-        patch.setattr(Path, name, counted(getattr(Path, name)))
+        patch.setattr(os, name, counted(getattr(os, name)))
     try:
         act()
     except Killed:
@@ -274,8 +285,13 @@ def test_a_kill_while_finished_runs_are_removed_leaves_no_half_of_one(
 ) -> None:
     """A run whose series are gone already must not be taken for a finished one."""
 
-    def killed(folder: Path, **_: object) -> None:
-        for file in Path(folder).rglob("series/*"):
+    remove = shutil.rmtree
+
+    def killed(name: str, **options: Any) -> None:
+        if not name.startswith("finished"):
+            remove(name, **options)
+            return
+        for file in tmp_path.rglob("finished*/*/series/*"):
             file.unlink()
         raise Killed
 
@@ -384,7 +400,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_table_is_named(tmp_path: Path) -
         "for size in range(4, len(parquet(table)), 500):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))\n"
         "    try:\n        write_new_table(Path(sys.argv[1]), table)\n"
-        "    except FileError as error:\n        print(error)\n"
+        "    except FileError as error:\n        print(error)\n        Path(sys.argv[1]).unlink()\n"
         "    else:\n        print('written', size)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.parquet"], capture_output=True, text=True)

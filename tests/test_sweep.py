@@ -4,9 +4,10 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -17,9 +18,9 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import output_files, progress, statistics
+from anabranch import progress, statistics
 from anabranch.cli import status
-from anabranch.output_files import FileError, unwritable
+from anabranch.output_files import FileError
 from anabranch.progress import Shown
 from anabranch.results import Result
 from anabranch.runs.kept import engine_build
@@ -255,30 +256,34 @@ def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str
 
 
 @pytest.mark.parametrize("table", ["flows", "links"])
-def test_a_damaged_part_is_named_and_made_anew_once_it_is_removed(
+def test_a_damaged_part_is_named_and_its_runs_are_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str
 ) -> None:
     out = tmp_path / "out"
     whole = sweep(tmp_path, links=True).execute(out, jobs=1)
     flows, links = whole.flows, whole.links
     part = out / table / "part-00000.parquet"
-    part.write_bytes(part.read_bytes()[:1000])
-    for command in (["report", str(out)], ["export", str(out)], ["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]):
+    data = part.read_bytes()
+    place = data.index(b"newreno") if table == "flows" else len(data) // 2
+    part.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+    for command in (["report", str(out)], ["export", str(out)]):
         assert status(command) == 1
-        assert f"{part}: cannot be read" in capsys.readouterr().err
-    part.unlink()
-    again = sweep(tmp_path, links=True).execute(out, jobs=1)
+        assert f"{part}: is damaged" in capsys.readouterr().err
+    assert status(["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]) == 0
+    assert f"{part} was damaged and has been removed; its runs are run again." in capsys.readouterr().err
+    again = SweepResult.load(out)
     assert_frame_equal(again.flows, flows)
     assert_frame_equal(again.links, links)
 
 
-def test_a_damaged_part_of_a_former_plan_is_made_anew_once_it_is_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])
+def test_a_damaged_part_of_a_former_plan_is_made_anew(tmp_path: Path, damage: Callable[[Path], object]) -> None:
     out = tmp_path / "out"
     whole = sweep(tmp_path, links=True).execute(out, jobs=1)
     flows, links = whole.flows, whole.links
     sweep(tmp_path, links=True, losses=(0.01,)).execute(out, jobs=1)
     (kept,) = (out / ".anabranch" / "kept").glob("links-*.parquet")
-    kept.unlink()
+    damage(kept)
     again = sweep(tmp_path, links=True).execute(out, jobs=1)
     assert_frame_equal(again.flows, flows)
     assert_frame_equal(again.links, links)
@@ -349,35 +354,67 @@ def test_a_full_disk_between_the_tables_loses_no_finished_run(
     whole = found.execute(tmp_path / "whole", jobs=1)
     write = store.Store._write
 
-    def failing(self: store.Store, part: Path, rows: pl.DataFrame) -> None:
-        if part.parent.name == table and rows.height > 3:
-            raise OSError(28, "No space left on device", str(part))
+    def failing(self: store.Store, part: str, rows: pl.DataFrame) -> None:
+        if part.startswith(table) and rows.height > 3:
+            raise OSError(28, "No space left on device", part)
         write(self, part, rows)
 
     with monkeypatch.context() as patch:
         patch.setattr(execution, "FLUSH_S", 0.0)
         patch.setattr(execution, "CHUNK_S", 1e-9)
         patch.setattr(store.Store, "_write", failing)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(FileError, match="No space"):
             found.execute(tmp_path / "out", jobs=1)
     result = found.execute(tmp_path / "out", jobs=1)
     assert_frame_equal(result.flows, whole.flows)
     assert_frame_equal(result.links, whole.links)
 
 
-def test_the_message_of_a_full_disk_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = output_files.write_bytes
+def failing_writes(patch: pytest.MonkeyPatch, allowed: int) -> None:
+    """Let a sweep write each run by itself, and fail after this number of parts."""
+    write, written = store.Store._write, iter(range(1000))
 
-    def full(path: Path, data: bytes) -> None:
-        if path.suffix == ".parquet":
-            raise unwritable(path, OSError(28, "No space left on device"))
-        write(path, data)
+    def full(self: store.Store, part: str, rows: pl.DataFrame) -> None:
+        if next(written) == allowed:
+            raise OSError(28, "No space left on device", part)
+        write(self, part, rows)
 
+    patch.setattr(execution, "FLUSH_S", 0.0)
+    patch.setattr(execution, "CHUNK_S", 1e-9)
+    patch.setattr(store.Store, "_write", full)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "said"),
+    [
+        (0, "no run has been written, or what was written has been removed; the same command begins anew"),
+        (2, "runs written before are kept, and the same command goes on"),
+    ],
+)
+def test_the_message_of_a_full_disk_says_what_is_kept(
+    tmp_path: Path, allowed: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = sweep(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(output_files, "write_bytes", full)
-        with pytest.raises(FileError, match=r"No space .*; runs written before are kept, and the same command goes on"):
+        failing_writes(patch, allowed)
+        with pytest.raises(FileError, match=rf"No space .*; {said}$"):
             found.execute(tmp_path / "out", jobs=1)
+
+
+def test_a_sweep_whose_directory_is_removed_says_so(tmp_path: Path) -> None:
+    """Its finished runs are gone: none of them is said to be kept."""
+    found, out = sweep(tmp_path), tmp_path / "out"
+    with store.Store(out, found) as opened:
+        opened.add(Batch.of_error("a", "refused", "no"), {"a": [0]})
+        opened.flush()
+        shutil.rmtree(out)
+        opened.add(Batch.of_error("b", "refused", "no"), {"b": [1]})
+        with pytest.raises(FileError) as raised:
+            opened.flush()
+    assert str(raised.value) == (
+        f"{out}: cannot be written (No such file or directory); {out} was removed or renamed while the sweep went on, and its results with it"
+    )
+    assert not out.exists()
 
 
 def test_an_interrupt_before_the_first_result_says_so(

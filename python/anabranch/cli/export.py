@@ -25,6 +25,6 @@ def export(
     from anabranch.csv_tables import write
 
     with run_directories([run]) as (directory,):
-        for file in write(directory, output or run / "csv"):
+        for file in write(directory, output or run / "csv", of=output or run):
             print(file)
     return DONE

@@ -35,8 +35,7 @@ def replay(
     for_s = seconds("--for", length)
     if for_s <= 0:
         raise UsageError(f"--for {length}: must be longer than 0 s")
-    if output is not None:
-        require_writable(output)
+    require_writable(output or directory / "replay.html", named=output is not None)
     recording = record(
         directory,
         run=run,
@@ -44,5 +43,5 @@ def replay(
         for_s=for_s,
         progress=True,
     )
-    print(write(recording, output or directory / "replay.html"))
+    print(write(recording, output or directory / "replay.html", named=output is not None))
     return DONE

@@ -1,5 +1,6 @@
 """Results on the command line: run directories, and directories of sweeps as such."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def _of_sweep(path: Path, folder: Path) -> Path:
-    if not (path / SWEEP_PLAN).is_file():
+    if not os.path.lexists(path / SWEEP_PLAN):
         return path
     from anabranch.sweep import SweepResult, run_directory
 

@@ -69,13 +69,13 @@ def write(plan: Plan, directory: Path, topology: str, directed: bool | None, cap
     except OSError as error:
         raise unwritable(directory, error) from None
     with Lock(directory / ".lock", wait=True):
-        write_text(directory / DOCUMENT, text)
+        write_text(directory / DOCUMENT, text, named=False)
         if directed is not None:
-            write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology))
+            write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology), named=False)
             topology = TOPOLOGY
         elif Path(topology).is_file():
             topology = str(Path(topology).absolute())
-        write_text(directory / SCENARIO, scenario(plan, topology, capacity_bps))
+        write_text(directory / SCENARIO, scenario(plan, topology, capacity_bps), named=False)
 
 
 def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:

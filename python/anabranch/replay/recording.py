@@ -15,9 +15,8 @@ from anabranch.array_types import Columns
 from anabranch.matrix_columns import text
 from anabranch.progress import Shown
 from anabranch.results import MANIFEST
-from anabranch.runs import manifest
-from anabranch.runs.directory import settle
 from anabranch.runs.run import compiled
+from anabranch.runs.stored import StoredResult
 from anabranch.scenario import Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
 
@@ -77,8 +76,8 @@ def record(
         ManifestError: the directory is not one of this version.
         ScenarioError: the scenario of the directory needs a file that is not there any more.
     """
-    settle(directory)
-    found = manifest.read(directory / MANIFEST)
+    stored = StoredResult.load(directory)
+    found = stored.manifest
     if found["engine"] != "packet":
         raise ReplayError(
             f"{directory}: was run by the engine {found['engine']}; only runs of the packet engine can be replayed"
@@ -115,7 +114,7 @@ def record(
             }
             for link in spec["links"]
         ],
-        flows=_flows(directory, run, columns),
+        flows=_flows(stored.path("flows.parquet"), run, columns),
         crossings=columns,
         is_cut=until < min(begin + for_s, row["simulated_s"]),
     )
@@ -159,10 +158,10 @@ def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:
     return until_s
 
 
-def _flows(directory: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
+def _flows(table: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows = pl.scan_parquet(directory / "flows.parquet").filter(run=run).select("flow", "src", "dst", "stack")
+    flows = pl.scan_parquet(table).filter(run=run).select("flow", "src", "dst", "stack")
     last = int(np.max(columns["flow"], initial=0))
     rows: Sequence[Mapping[str, Any]] = flows.filter(pl.col("flow") <= last).sort("flow").collect().to_dicts()
     return [
