@@ -22,13 +22,21 @@ def replay(
         str | None, Parameter(group=SCENARIO, help="Begin of the span: 5s (default: end of the warm-up).")
     ] = None,
     length: Annotated[str, Parameter(name="--for", group=SCENARIO, help="Length of the span: 200ms.")] = "1s",
+    run_control: Annotated[
+        bool,
+        Parameter(
+            group=SCENARIO,
+            negative="",
+            help="Execute the Python control of the run, from the file that the manifest names.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file (default RUN/replay.html).")
     ] = None,
 ) -> int:
     """Play the packets of a short span of a run: they move along the map, queues fill, drops flash.
 
-    The run is simulated again, packet by packet, to the end of the span.
+    The run is simulated again, packet by packet, to the end of the span. A run with a Python control is refused without --run-control.
     """
     from anabranch.replay import record, write
 
@@ -42,6 +50,7 @@ def replay(
         at_s=None if at is None else seconds("--at", at),
         for_s=for_s,
         progress=True,
+        run_control=run_control,
     )
     print(write(recording, output or directory / "replay.html", named=output is not None))
     return DONE

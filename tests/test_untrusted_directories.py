@@ -1,0 +1,312 @@
+"""Directories that somebody else has filled: commands change nothing outside of them, execute no code from them, and always end."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from sweep_plans import plan, sweep
+
+from anabranch import checksums
+from anabranch.cli import status
+from anabranch.output_files import FileError
+from anabranch.results import Result, ResultError
+from anabranch.runs import manifest
+from anabranch.scenario import Scenario
+from anabranch.sweep import SweepError, SweepResult
+from anabranch.sweep.store import Store
+from scenarios import LINE
+
+LONGEST_S = 60
+SAMPLED = LINE.replace("[run]", '[run]\nsample = "100ms"')
+PRECIOUS = "years of work\n"
+Plant = Callable[[Path, Path], object]
+"""Puts something into a directory that leads outside; the second path is the folder outside."""
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run directory, and the directory of a sweep."""
+    folder = tmp_path_factory.mktemp("originals")
+    Scenario.from_toml(SAMPLED).run(directory=folder / "run")
+    sweep(folder, links=True, seeds=1, losses=(0.01, 0.02)).execute(folder / "swept", jobs=1)
+    return folder
+
+
+@pytest.fixture
+def place(originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with copies of both, inputs of commands, and somebody's files outside of the two."""
+    for name in ("run", "swept"):
+        shutil.copytree(originals / name, tmp_path / name)
+    outside = tmp_path / "outside"
+    (outside / "folder.partial").mkdir(parents=True)
+    for name in (
+        "precious",
+        "x",
+        "flows.csv",
+        "links.csv",
+        "states.csv",
+        "routes.csv",
+        "report.html",
+        "folder.partial/x",
+    ):
+        (outside / name).write_text(PRECIOUS)
+    (tmp_path / "line.toml").write_text(LINE)
+    plan(tmp_path, losses=(0.01,), stacks=("cubic",), seeds=1)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@contextmanager
+def ends() -> Iterator[None]:
+    """Fails if the block waits for a pipe, or reads a device without end."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError(f"does not end within {LONGEST_S} s")
+
+    former = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(LONGEST_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def link(name: str, target: str = "precious") -> Plant:
+    """A symbolic link outside."""
+
+    def plant(directory: Path, outside: Path) -> None:
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        path.symlink_to(outside / target)
+
+    return plant
+
+
+def hard_link(name: str) -> Plant:
+    """Another name of a file outside."""
+
+    def plant(directory: Path, outside: Path) -> None:
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.link(outside / "precious", path)
+
+    return plant
+
+
+def unfinished(more: Plant) -> Plant:
+    """As if a command had been killed while it replaced the result: the folder of the new one is there, and empty."""
+
+    def plant(directory: Path, outside: Path) -> None:
+        (directory / ".anabranch" / "result").mkdir(parents=True)
+        more(directory, outside)
+
+    return plant
+
+
+def listed(names: list[str]) -> Plant:
+    """A manifest that says that these files are the result's, with a right checksum."""
+
+    def plant(directory: Path, outside: Path) -> None:
+        path = directory / "manifest.json"
+        if path.exists():
+            document = json.loads(path.read_text())
+            del document["checksum"]
+            path.write_bytes(checksums.sealed_json(document | {"files": names}))
+
+    return plant
+
+
+def both(*plants: Plant) -> Plant:
+    return lambda directory, outside: [plant(directory, outside) for plant in plants]
+
+
+def replacing(names: list[str]) -> Plant:
+    """A replacement that was killed after the former manifest, which lists these files, was moved."""
+
+    def plant(directory: Path, outside: Path) -> None:
+        if not (directory / "manifest.json").exists():
+            return
+        workspace = directory / ".anabranch"
+        shutil.copytree(directory, directory.with_name("copy"), symlinks=True)
+        listed(names)(directory, outside)
+        workspace.mkdir()
+        (directory / "manifest.json").rename(workspace / "replaced.json")
+        directory.with_name("copy").rename(workspace / "result")
+        link("series", ".")(directory, outside)
+
+    return plant
+
+
+PLANTED: dict[str, Plant] = {
+    "lock is a link": link(".anabranch/lock"),
+    "lock is a link, and a replacement is unfinished": unfinished(link(".anabranch/lock")),
+    "lock is a hard link": hard_link(".anabranch/lock"),
+    "workspace is a link": link(".anabranch", "."),
+    "purpose is a link": link(".anabranch/purpose"),
+    "finished runs are a link": link(".anabranch/finished", "."),
+    "unfinished result is a link": link(".anabranch/result.partial", "."),
+    "result is a link": link(".anabranch/result", "."),
+    "new part is a link": link(".anabranch/new.parquet"),
+    "new part is a hard link": hard_link(".anabranch/new.parquet.partial"),
+    "kept results are a link": link(".anabranch/kept", "."),
+    "plan is being written to a link": link("sweep.json.partial"),
+    "plan is being written to a hard link": hard_link("sweep.json.partial"),
+    "series are outside": both(link("series", "."), listed(["series/x"])),
+    "names lead outside": listed(["../outside/x", "series/../../outside/x"]),
+    "former series are outside": replacing(["series/x"]),
+    "flows are outside": link("flows", "."),
+    "links are outside": link("links", "."),
+    "table is a link": link("flows.parquet"),
+    "manifest is a link": link("manifest.json"),
+    "plan is a link": link("sweep.json"),
+    "CSV files go outside": link("csv", "."),
+    "CSV file is a link": link("csv/flows.csv"),
+    "CSV file is being written to a link": link("csv/flows.csv.partial"),
+    "CSV file is being written to a hard link": hard_link("csv/flows.csv.partial"),
+    "pages are links": both(link("replay.html"), link("report.html")),
+    "pages are hard links": both(hard_link("replay.html"), hard_link("report.html"), hard_link("replay.html.partial")),
+    "engines' directories are links": both(link("packet", "."), link("flows-predict.csv")),
+}
+
+
+def commands(directory: str, other: str) -> list[tuple[str, list[str]]]:
+    """Commands on a directory, and where each is given."""
+    scenario, swept = "line.toml", "plan.toml"
+    return [
+        (".", ["report", directory, "-o", "page.html"]),
+        (".", ["report", directory, other, "-o", "page.html"]),
+        (directory, ["report", "."]),
+        (".", ["export", directory]),
+        (".", ["export", directory, "-o", f"{directory}/csv"]),
+        (".", ["figure", directory]),
+        (".", ["figure", directory, "-o", "figure.svg"]),
+        (".", ["replay", directory, "--for", "10ms"]),
+        (".", ["replay", directory, "--for", "10ms", "-o", "replay.html"]),
+        (".", ["run", scenario, "--out", directory, "--no-report"]),
+        (".", ["run", scenario, "--seeds", "1,2", "--out", directory, "--no-report"]),
+        (".", ["run", scenario, "--out", directory, "--json"]),
+        (".", ["sweep", swept, "--out", directory, "-j", "1"]),
+        (".", ["sweep", swept, "--out", directory, "-j", "1", "--until", "ci < 50 %", "--max-seeds", "2"]),
+        (".", ["sweep", swept, "--out", directory, "--dry-run"]),
+        (".", ["compare", scenario, "--engines", "packet,predict", "--out", directory]),
+        (".", ["check", scenario]),
+        (".", ["plan", "dumbbell", "--hose", "1Mbps", "--out", directory]),
+        (".", ["paper", "mprc", "--quick", "--out", f"{directory}/manifest.json"]),
+        (".", ["routes", "dumbbell"]),
+    ]
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+@pytest.mark.parametrize("name", ["run", "swept"])
+def test_commands_change_nothing_outside(
+    place: Path, name: str, planted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twenty commands, each on a new copy of the directory."""
+    outside, directory = place / "outside", place / name
+    before, other = contents(outside), "swept" if name == "run" else "run"
+    original = shutil.copytree(directory, place / "original")
+    for where, words in commands(name, other):
+        PLANTED[planted](directory, outside)
+        inside = snapshot(directory)
+        monkeypatch.chdir(place / where)
+        with ends():
+            code = status(words)
+        printed = capsys.readouterr()
+        assert code in (0, 1, 2), words
+        assert "Traceback" not in printed.err, words
+        assert contents(outside) == before, (words, printed.err)
+        if words[0] in ("report", "figure", "check", "routes") and where == ".":
+            assert snapshot(directory) == inside, (words, "a command that reads has written")
+        shutil.rmtree(directory)
+        shutil.copytree(original, directory)
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, int]]:
+    found = ((path, path.lstat()) for path in folder.rglob("*"))
+    return {path.as_posix(): (status.st_mode, status.st_ino, status.st_mtime_ns) for path, status in found}
+
+
+def refused(directory: Path) -> list[str]:
+    """What readers and writers of the two directories say, and those that take it as it is."""
+    said = []
+    line, swept = Scenario.from_toml(LINE), sweep(directory.parent, links=True, seeds=1, losses=(0.01, 0.02))
+    for act in (
+        lambda: tables(Result.load(directory)),
+        lambda: tables(SweepResult.load(directory)),
+        lambda: line.run(directory=directory),
+        lambda: Store(directory, swept).__enter__().__exit__(),
+    ):
+        try:
+            act()
+        except (FileError, SweepError, ResultError, manifest.ManifestError) as error:
+            said.append(str(error))
+    return said
+
+
+def tables(result: Any) -> list[pl.DataFrame]:
+    """All tables of a result, read whole."""
+    names = ("flows", "links", "states", "routes", "series_flows", "series_links", "link_state")
+    return [getattr(result, name) for name in names if hasattr(result, name)]
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def bound_socket(path: Path) -> None:
+    former = Path.cwd()
+    os.chdir(path.parent)  # a name of a socket has 107 bytes at most
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(former)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+FILES = {
+    "run": [
+        *("manifest.json", "flows.parquet", "links.parquet", "series/flows-0-0.parquet", "series"),
+        *(".anabranch", ".anabranch/lock", ".anabranch/purpose", ".anabranch/result/manifest.json"),
+        ".anabranch/finished",
+    ],
+    "swept": [
+        *("sweep.json", "flows/part-00000.parquet", "links/part-00000.parquet", "flows", "links"),
+        *(".anabranch", ".anabranch/lock", ".anabranch/kept", ".anabranch/kept/flows-00.parquet"),
+    ],
+}
+
+
+@pytest.mark.parametrize("make", [pipe, bound_socket, device, Path.mkdir], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, files in FILES.items() for file in files])
+def test_what_is_no_regular_file_is_named(place: Path, name: str, file: str, make: Callable[[Path], None]) -> None:
+    """A pipe, a socket, a device or a directory in the place of a file: whoever needs that file says so, and nobody waits."""
+    path = place / name / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    make(path)
+    with ends():
+        said = refused(place / name)
+    is_folder = file in ("series", "flows", "links", ".anabranch", ".anabranch/kept", ".anabranch/finished")
+    if not (make is Path.mkdir and (is_folder or ".anabranch" in file)):
+        assert any(str(path) in text for text in said), said
