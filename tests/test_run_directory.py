@@ -1,5 +1,6 @@
 """A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process. A stopped command continues."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -10,18 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from fake_simulation import FakeSimulation, interrupt_runs
 from report_fixture import write_run_directory
 
-from anabranch import output_files, report
+from anabranch import checksums, output_files, report
 from anabranch.engines.packet import CompiledRun
 from anabranch.locks import Lock
 from anabranch.output_files import FileError
 from anabranch.results import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
-from anabranch.runs.manifest import ManifestError
+from anabranch.runs.manifest import FORMAT, ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 
@@ -56,21 +56,27 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "manifest",
     [
-        '{"name": "a web application"}',
-        '{"format": 1, "runs": []}',
-        '{"format": 1, "files": ["../precious.txt"]}',
-        '{"format": 1, "files": ["/etc/passwd"]}',
-        "[]",
-        "{",
+        b'{"name": "a web application"}',
+        b"[]",
+        b"{",
+        checksums.sealed_json({"format": FORMAT, "runs": []}),
+        *(
+            checksums.sealed_json({"format": FORMAT, "files": ["flows.parquet", name]})
+            for name in (
+                *("../precious.txt", "series/../../precious.txt", "..", ".", "", "series/", "series//mine.txt"),
+                *("/precious.txt", "/", "//precious.txt", "precious\0.txt", "series/deep/mine.txt"),
+                *(".anabranch/lock", "manifest.json", 3, None),
+            )
+        ),
     ],
 )
-def test_a_directory_with_a_manifest_of_something_else_is_left_alone(tmp_path: Path, manifest: str) -> None:
+def test_a_directory_with_a_manifest_of_something_else_is_left_alone(tmp_path: Path, manifest: bytes) -> None:
     """Such as a web application's, which has its own series/ and captures/."""
     place = tmp_path / "out"
     for folder in ("series", "captures"):
         (place / folder).mkdir(parents=True)
         (place / folder / "mine.txt").write_text("mine")
-    (place / "manifest.json").write_text(manifest)
+    (place / "manifest.json").write_bytes(manifest)
     (tmp_path / "precious.txt").write_text("mine")
     former = contents(tmp_path)
     with pytest.raises(FileError, match=r"manifest\.json: is not the manifest of a run that lists its files"):
@@ -110,6 +116,17 @@ def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -
     again = design(tmp_path)
     assert again.kept_runs == 2
     assert Result.load(tmp_path).flows.height == 20
+
+
+def test_an_interrupted_result_replaces_one_that_has_no_more(tmp_path: Path) -> None:
+    """An interrupted result: it is replaced by the next one, be that interrupted or complete."""
+    first = design(tmp_path, interrupted_in_run(3))
+    assert (first.directory, first.flows.height) == (tmp_path, 3)
+    second = design(tmp_path, interrupted_in_run(2))
+    assert second.directory == tmp_path
+    assert Result.load(tmp_path).flows.height == second.flows.height == 4
+    assert design(tmp_path).directory == tmp_path
+    assert not Result.load(tmp_path).interrupted
 
 
 def interrupted_in_run(number: int) -> Callable[[CompiledRun], FakeSimulation]:
@@ -304,15 +321,6 @@ def test_a_kill_while_finished_runs_are_removed_leaves_no_half_of_one(
     assert not list(tmp_path.glob(".anabranch"))
 
 
-def test_a_damaged_finished_run_is_run_again(tmp_path: Path) -> None:
-    design(tmp_path, interrupted_in_run(3))
-    tables_of_runs = sorted(tmp_path.glob(".anabranch/finished/*/flows.parquet"))
-    tables_of_runs[0].write_bytes(b"PAR1")
-    pl.read_parquet(tables_of_runs[1]).with_columns(goodput_bps=7.0).write_parquet(tables_of_runs[1])
-    assert design(tmp_path).kept_runs == 0
-    assert set(Result.load(tmp_path).flows["goodput_bps"]) == {1e6, 2e6, 3e6, 4e6, 5e6}
-
-
 @pytest.mark.parametrize("arguments", [{"threads": 0}, {"jobs": 0}, {"jobs": -1}, {"seeds": []}, {"seeds": [1, 1]}])
 def test_arguments_that_cannot_be_used_are_refused(arguments: dict) -> None:
     with pytest.raises(RunError, match=f"^{next(iter(arguments))} = "):
@@ -500,6 +508,40 @@ def test_a_command_that_begins_while_another_ends_has_the_directory_for_itself(
     assert names(tmp_path / "out") == [".anabranch", ".anabranch/lock", ".anabranch/purpose"]
     second.__exit__()
     assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_lock_is_never_on_a_file_that_another_process_removes(
+    tmp_path: Path, is_held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was opened and before it is locked: its holder ends, or another process takes the new file for one that was left."""
+    lock, path = fcntl.flock, tmp_path / "lock"
+    if is_held:
+        path.write_text("its holder ends at this moment\n")
+    removed = []
+
+    def remove_first(descriptor: int, operation: int) -> None:
+        if not removed:
+            path.unlink()
+            removed.append(path)
+        lock(descriptor, operation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", remove_first)
+        held = Lock(path).__enter__()
+    with pytest.raises(FileError, match=f"in use by process {os.getpid()}"):
+        Lock(path).__enter__()
+    held.__exit__()
+    assert names(tmp_path) == []
+
+
+def test_a_lock_that_a_killed_process_has_left_is_replaced_and_not_written_to(tmp_path: Path) -> None:
+    """It may be another name of somebody's file."""
+    (tmp_path / "mine").write_text("mine")
+    os.link(tmp_path / "mine", tmp_path / "lock")
+    with Lock(tmp_path / "lock"):
+        assert (tmp_path / "lock").read_text().startswith(f"{os.getpid()} on ")
+    assert contents(tmp_path) == {"mine": b"mine"}
 
 
 def test_a_second_run_without_a_directory_takes_the_next_one(tmp_path: Path) -> None:

@@ -10,16 +10,19 @@ import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from fake_simulation import FakeSimulation
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
 from anabranch import progress, statistics
 from anabranch.cli import status
+from anabranch.engines.packet import CompiledRun
 from anabranch.output_files import FileError
 from anabranch.progress import Shown
 from anabranch.results import Result
@@ -32,10 +35,11 @@ from anabranch.sweep import (
     estimate,
     execution,
     store,
+    tasks,
     workers,
 )
 from anabranch.sweep.columns import FACTS, HEAD, TAKEN
-from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, Task, execute
 from anabranch.sweep.until import Rounds, Until
 from anabranch.topologies import topohub_names
 
@@ -211,6 +215,84 @@ def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: 
     assert first == [6, 7]
     assert killed.further(sized.lazy()) == first
     assert killed.further(sized.lazy()) == []
+
+
+def test_a_cell_with_a_failed_run_gets_no_more_seeds(tmp_path: Path) -> None:
+    """Two of its three goodputs are known, and an interval of these would narrow with further seeds; but one of them would be missing again."""
+    found = sweep(tmp_path, losses=(0.01, 0.02), seeds=3, stacks=("cubic",))
+    flows = found.execute(tmp_path / "out", jobs=1).flows
+    is_failed = (pl.col("loss") == 0.01) & (pl.col("seed") == 2)
+    unknown = [pl.when(~is_failed).then(pl.col(name)).alias(name) for name in ("flow", "goodput_bps", "start_s")]
+    rows = flows.with_columns(*unknown, status=pl.when(is_failed).then(pl.lit("failed")).otherwise("status"))
+    assert {found.run(number).seed for number in Rounds(found, Until(0.001, 10)).further(flows.lazy())} == {4, 5, 6}
+    rounds = Rounds(found, Until(0.001, 10))
+    assert "1 have no goodput of lasting flows with every seed" in rounds.describe(rows.lazy())
+    assert {*found.labels(rounds.further(rows.lazy()))["loss"]} == {0.02}
+
+
+def test_a_run_that_is_cut_short_has_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes in the second of three runs, which have a result each without it."""
+    found = sweep(tmp_path, stacks=("cubic",), seeds=1)
+    chosen = [Task(str(number), "packet", json.dumps(found.compiled(found.run(number)))) for number in range(3)]
+    chunk = Chunk(chosen, links=True, build=engine_build())
+    stop, began = Event(), []
+
+    def interrupt(simulation: FakeSimulation) -> None:
+        if len(began) == 2 and simulation.steps == 3:
+            stop.set()
+
+    def make(engine: str, spec: CompiledRun) -> FakeSimulation:
+        began.append(engine)
+        return FakeSimulation(spec, interrupt)
+
+    monkeypatch.setattr(tasks, "_simulation", make)
+    batch = execute(chunk, stop)
+    assert [facts["run_hash"] for facts in batch.facts] == ["0"]
+    assert {row for name in ("flows", "links") for table in batch.tables[name] for row in table["run_hash"]} == {"0"}
+    began.clear()
+    assert len(execute(chunk, Event()).facts) == 3
+
+
+def test_links_of_a_run_whose_flows_were_not_written_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command was killed between the two tables. The links of other runs stay."""
+    found, out = sweep(tmp_path, links=True), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        failing_writes(patch, 5)  # links and flows in turn
+        with pytest.raises(FileError, match="No space"):
+            found.execute(out, jobs=1)
+    stopped = SweepResult.load(out)
+    assert 0 < stopped.flows["run"].n_unique() < stopped.links["run"].n_unique()
+    with store.Store(out, found) as opened:
+        kept = SweepResult.load(out)
+        assert set(kept.links["run"]) == set(kept.flows["run"]) == opened.finished == set(stopped.flows["run"])
+
+
+def test_an_interrupted_sweep_removes_results_of_former_plans_that_it_has_taken(
+    tmp_path: Path, executed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes before its first new run. What it has not taken stays for the former plan."""
+    out = tmp_path / "out"
+    sweep(tmp_path, stacks=("cubic",), losses=(0.01, 0.03)).execute(out, jobs=1)
+    sweep(tmp_path, stacks=("cubic",), losses=(0.05,)).execute(out, jobs=1)
+    assert len(list(out.glob(".anabranch/kept/*"))) == 1
+    sweep(tmp_path, stacks=("cubic",), losses=(0.07,)).execute(out, jobs=1)
+    assert len(list(out.glob(".anabranch/kept/*"))) == 2
+    executed.clear()
+
+    def interrupted(work: object, chunk: Chunk) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers.Here, "submit", interrupted)
+        patch.setattr(workers.Here, "collect", lambda *_: [])
+        result = sweep(tmp_path, stacks=("cubic",), losses=(0.01, 0.03, 0.04)).execute(out, jobs=1)
+    assert (result.interrupted, executed) == (True, [])
+    assert sorted(result.flows["loss"].unique()) == [0.01, 0.03]
+    (kept, *others) = (pl.read_parquet(path) for path in out.glob(".anabranch/kept/*"))
+    assert {*kept["run_hash"]}.isdisjoint(result.flows["run_hash"])
+    assert all({*one["run_hash"]}.isdisjoint(result.flows["run_hash"]) for one in others)
 
 
 def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:

@@ -154,36 +154,42 @@ def replacing(names: list[str]) -> Plant:
     return plant
 
 
-PLANTED: dict[str, Plant] = {
-    "lock is a link": link(".anabranch/lock"),
-    "lock is a link, and a replacement is unfinished": unfinished(link(".anabranch/lock")),
-    "lock is a hard link": hard_link(".anabranch/lock"),
-    "workspace is a link": link(".anabranch", "."),
-    "purpose is a link": link(".anabranch/purpose"),
-    "finished runs are a link": link(".anabranch/finished", "."),
-    "unfinished result is a link": link(".anabranch/result.partial", "."),
-    "result is a link": link(".anabranch/result", "."),
-    "new part is a link": link(".anabranch/new.parquet"),
-    "new part is a hard link": hard_link(".anabranch/new.parquet.partial"),
-    "kept results are a link": link(".anabranch/kept", "."),
-    "plan is being written to a link": link("sweep.json.partial"),
-    "plan is being written to a hard link": hard_link("sweep.json.partial"),
-    "series are outside": both(link("series", "."), listed(["series/x"])),
-    "names lead outside": listed(["../outside/x", "series/../../outside/x"]),
-    "former series are outside": replacing(["series/x"]),
-    "flows are outside": link("flows", "."),
-    "links are outside": link("links", "."),
-    "table is a link": link("flows.parquet"),
-    "manifest is a link": link("manifest.json"),
-    "plan is a link": link("sweep.json"),
-    "CSV files go outside": link("csv", "."),
-    "CSV file is a link": link("csv/flows.csv"),
-    "CSV file is being written to a link": link("csv/flows.csv.partial"),
-    "CSV file is being written to a hard link": hard_link("csv/flows.csv.partial"),
-    "pages are links": both(link("replay.html"), link("report.html")),
-    "pages are hard links": both(hard_link("replay.html"), hard_link("report.html"), hard_link("replay.html.partial")),
-    "engines' directories are links": both(link("packet", "."), link("flows-predict.csv")),
+WRITE, READ, PAGES = ("run", "sweep"), ("export", "run"), ("report .", "replay")
+PLANTED: dict[str, tuple[str, Plant, tuple[str, ...]]] = {
+    "lock is a link": ("run", link(".anabranch/lock"), WRITE),
+    "lock of a sweep is a link": ("swept", link(".anabranch/lock"), WRITE),
+    "lock is a link, and a replacement is unfinished": ("run", unfinished(link(".anabranch/lock")), (*READ, "report")),
+    "lock is a hard link": ("run", hard_link(".anabranch/lock"), WRITE),
+    "lock of a sweep is a hard link": ("swept", hard_link(".anabranch/lock"), WRITE),
+    "workspace is a link": ("run", link(".anabranch", "."), READ),
+    "workspace of a sweep is a link": ("swept", link(".anabranch", "."), WRITE),
+    "purpose is a link": ("run", link(".anabranch/purpose"), ("run",)),
+    "finished runs are a link": ("run", link(".anabranch/finished", "."), ("run",)),
+    "unfinished result is a link": ("run", link(".anabranch/result.partial", "."), ("run",)),
+    "result is a link": ("run", link(".anabranch/result", "."), READ),
+    "new part is a link": ("swept", link(".anabranch/new.parquet"), ("sweep",)),
+    "new part is a hard link": ("swept", hard_link(".anabranch/new.parquet.partial"), ("sweep",)),
+    "kept results are a link": ("swept", link(".anabranch/kept", "."), ("sweep",)),
+    "plan is being written to a link": ("swept", link("sweep.json.partial"), ("sweep",)),
+    "plan is being written to a hard link": ("swept", hard_link("sweep.json.partial"), ("sweep",)),
+    "series are outside": ("run", both(link("series", "."), listed(["series/x"])), READ),
+    "names lead outside": ("run", listed(["../outside/x", "series/../../outside/x"]), READ),
+    "former series are outside": ("run", replacing(["series/x"]), READ),
+    "flows are outside": ("swept", link("flows", "."), ("export", "sweep")),
+    "links are outside": ("swept", link("links", "."), ("export", "sweep")),
+    "table is a link": ("run", link("flows.parquet"), READ),
+    "manifest is a link": ("run", link("manifest.json"), READ),
+    "plan is a link": ("swept", link("sweep.json"), ("export", "sweep")),
+    "CSV files go outside": ("run", link("csv", "."), ("export",)),
+    "CSV files of a sweep go outside": ("swept", link("csv", "."), ("export",)),
+    "CSV file is a link": ("run", link("csv/flows.csv"), ("export",)),
+    "CSV file is being written to a link": ("run", link("csv/flows.csv.partial"), ("export",)),
+    "CSV file is being written to a hard link": ("run", hard_link("csv/flows.csv.partial"), ("export",)),
+    "pages are links": ("run", both(link("replay.html"), link("report.html")), PAGES),
+    "pages are hard links": ("run", both(hard_link("report.html"), hard_link("replay.html.partial")), PAGES),
+    "engine's directory is a link": ("run", link("packet", "."), ("compare",)),
 }
+"""The directory, what is in it, and the beginnings of the commands that came to harm."""
 
 
 def commands(directory: str, other: str) -> list[tuple[str, list[str]]]:
@@ -214,16 +220,42 @@ def commands(directory: str, other: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("planted", PLANTED)
+def test_a_command_changes_nothing_outside(
+    place: Path, planted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, plant, verbs = PLANTED[planted]
+    try_commands(place, name, plant, monkeypatch, capsys, verbs)
+
+
+@pytest.mark.slow("runs 20 commands on each of two directories in 32 ways")
+@pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("name", ["run", "swept"])
-def test_commands_change_nothing_outside(
+def test_no_command_changes_anything_outside(
     place: Path, name: str, planted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twenty commands, each on a new copy of the directory."""
+    try_commands(place, name, PLANTED[planted][1], monkeypatch, capsys, ("",))
+
+
+def try_commands(
+    place: Path,
+    name: str,
+    plant: Plant,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verbs: tuple[str, ...],
+) -> None:
+    """The commands that begin so, each on a new copy of the directory."""
     outside, directory = place / "outside", place / name
     before, other = contents(outside), "swept" if name == "run" else "run"
     original = shutil.copytree(directory, place / "original")
-    for where, words in commands(name, other):
-        PLANTED[planted](directory, outside)
+    chosen = [
+        words
+        for words in commands(name, other)
+        if f"{' '.join(words[1])} ".startswith(tuple(f"{verb} ".lstrip() for verb in verbs))
+    ]
+    assert chosen
+    for where, words in chosen:
+        plant(directory, outside)
         inside = snapshot(directory)
         monkeypatch.chdir(place / where)
         with ends():
@@ -310,3 +342,46 @@ def test_what_is_no_regular_file_is_named(place: Path, name: str, file: str, mak
     is_folder = file in ("series", "flows", "links", ".anabranch", ".anabranch/kept", ".anabranch/finished")
     if not (make is Path.mkdir and (is_folder or ".anabranch" in file)):
         assert any(str(path) in text for text in said), said
+
+
+def test_replay_executes_no_control_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The manifest names the file, which anybody may have put there. The message says what would be executed."""
+    mark, directory = tmp_path / "executed", tmp_path / "run"
+    (tmp_path / "control.py").write_text(
+        f"from pathlib import Path\nfrom anabranch.control import Control\nPath({str(mark)!r}).touch()\nclass Mine(Control):\n    pass\n"
+    )
+    text = (
+        LINE.replace('stack = "newreno"', 'stack = "mine"') + '[stacks]\nmine.congestion.python = "control.py:Mine"\n'
+    )
+    (tmp_path / "line.toml").write_text(text)
+    Scenario.load(tmp_path / "line.toml").run(directory=directory)
+    mark.unlink()
+    words = ["replay", str(directory), "--for", "10ms"]
+    assert status(words) == 1
+    assert f"run 0 would execute the Python control Mine of {tmp_path / 'control.py'};" in capsys.readouterr().err
+    for more in (
+        ["report", str(directory), "-o", str(tmp_path / "a.html")],
+        ["export", str(directory)],
+        ["figure", str(directory)],
+    ):
+        assert status(more) == 0
+    assert not mark.exists()
+    assert status([*words, "--run-control"]) == 0
+    assert mark.exists()
+
+
+def test_a_result_is_saved_only_below_its_place(place: Path) -> None:
+    listed(["../outside/x"])(place / "run", place / "outside")
+    before = contents(place / "outside")
+    with pytest.raises(manifest.ManifestError, match="does not name a file below"):
+        Result.load(place / "run").save(place / "saved")
+    assert contents(place / "outside") == before
+
+
+def test_a_link_that_the_user_names_is_followed(place: Path) -> None:
+    """As an output, and as a run directory."""
+    (place / "page.html").symlink_to("elsewhere.html")
+    (place / "linked").symlink_to("run")
+    assert status(["report", "linked", "-o", "page.html"]) == 0
+    assert (place / "elsewhere.html").read_text().rstrip().endswith("</html>")
+    assert (place / "page.html").is_symlink()

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
+from anabranch.cli.run_directories import is_outside
 from anabranch.output_files import require_writable
 
 
@@ -43,7 +44,8 @@ def replay(
     for_s = seconds("--for", length)
     if for_s <= 0:
         raise UsageError(f"--for {length}: must be longer than 0 s")
-    require_writable(output or directory / "replay.html", named=output is not None)
+    page, named = output or directory / "replay.html", is_outside(output, [directory])
+    require_writable(page, named=named)
     recording = record(
         directory,
         run=run,
@@ -52,5 +54,5 @@ def replay(
         progress=True,
         run_control=run_control,
     )
-    print(write(recording, output or directory / "replay.html", named=output is not None))
+    print(write(recording, page, named=named))
     return DONE

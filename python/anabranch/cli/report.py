@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
-from anabranch.cli.run_directories import run_directories
+from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.output_files import require_writable
 
 
@@ -23,7 +23,7 @@ def report(
     from anabranch.progress import Computing
     from anabranch.report import write
 
-    page, named = output or Path("report.html"), output is not None
+    page, named = output or Path("report.html"), is_outside(output, runs)
     require_writable(page, named=named)
     with Computing("the report"), run_directories(runs) as directories:
         written = write(directories, page, named=named)
