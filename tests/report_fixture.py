@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.runs import manifest as manifests
+
 ABILENE = {
     "Seattle": (47.61, -122.33),
     "Sunnyvale": (37.37, -122.04),
@@ -115,7 +117,7 @@ def write_run_directory(
         "run": {"duration": f"{duration_s:g}s", "warm_up": "5s", "seeds": seeds},
     }
     manifest = {
-        "format": 1,
+        "format": manifests.FORMAT,
         "anabranch": "0.1.0",
         "title": title,
         "engine": "packet",
@@ -138,10 +140,19 @@ def write_run_directory(
         },
         "runs": runs,
     }
-    (directory / "manifest.json").write_text(json.dumps(manifest))
     pl.concat(flow_frames).write_parquet(directory / "flows.parquet")
     pl.concat(link_frames).write_parquet(directory / "links.parquet")
+    manifests.write(directory, manifest)
     return directory
+
+
+def change_manifest(directory: Path, **changes: object) -> None:
+    """Give entries of the manifest other values, and write it anew with the checksums that the tables have now."""
+    path = directory / "manifest.json"
+    document = json.loads(path.read_text())
+    path.unlink()
+    del document["checksum"]
+    manifests.write(directory, document | changes)
 
 
 def _flows(
@@ -278,3 +289,9 @@ def _series(
             "drops": np.zeros(len(share) * steps, dtype=np.uint64),
         }
     ).write_parquet(directory / f"links-{run}-0.parquet")
+
+
+def replace_table(path: Path, table: pl.DataFrame) -> None:
+    """Write a table of a run directory anew, and its checksum into the manifest."""
+    table.write_parquet(path)
+    change_manifest(path.parent.parent if path.parent.name == "series" else path.parent)

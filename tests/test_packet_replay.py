@@ -1,5 +1,6 @@
 """The replay of a run: its packets are those of the run's tables, and the page plays them."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from browser import Browser, violations
+from report_fixture import change_manifest
 
 from anabranch.engines.packet import CompiledRun, Simulation, new_simulation
 from anabranch.replay import Recording, ReplayError, record, write
@@ -157,8 +159,8 @@ def test_a_run_over_a_file_that_has_changed_is_not_replayed(tmp_path: Path) -> N
 def test_a_run_of_another_variant_than_its_scenario_has_is_not_replayed(tmp_path: Path) -> None:
     traffic = [{"from": "a", "to": "b", "bulk": True, "stack": ["newreno", "cubic"]}]
     found = run(tmp_path / "run", topology={"links": [{"source": "a", "target": "b"}]}, impairments=[], traffic=traffic)
-    manifest = found / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"stack": "cubic"', '"stack": "kubic"'))
+    runs = json.loads((found / "manifest.json").read_text())["runs"]
+    change_manifest(found, runs=[runs[0], runs[1] | {"variant": {"stack": "kubic"}}])
     with pytest.raises(ReplayError, match=r"run 1 is of \{'stack': 'kubic'\}, which the scenario"):
         record(found, run=1, for_s=0.1)
 

@@ -19,9 +19,9 @@ import altair
 import jinja2
 import polars as pl
 import pytest
-from report_fixture import ROUTINGS, STACKS, write_run_directory
+from report_fixture import ROUTINGS, STACKS, change_manifest, replace_table, write_run_directory
 
-from anabranch import report, statistics
+from anabranch import checksums, report, statistics
 from anabranch.report import (
     answer,
     chart,
@@ -253,7 +253,7 @@ class TestPage:
         """Two seeds of 1 and 9 Mbit/s: 5 ± 50.8."""
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2, sample_s=None)
         path = directory / "flows.parquet"
-        pl.read_parquet(path).with_columns(goodput_bps=pl.Series([1e6, 9e6])).write_parquet(path)
+        replace_table(path, pl.read_parquet(path).with_columns(goodput_bps=pl.Series([1e6, 9e6])))
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         (bar,) = page.specification("goodput")["data"]["values"]
         assert (bar["mean"], bar["low"]) == (5, 0)
@@ -273,10 +273,8 @@ class TestPage:
 
     def test_no_matrix_at_all(self, tmp_path: Path) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
-        manifest = json.loads((directory / "manifest.json").read_text())
-        manifest["keys"] = []
-        manifest["runs"][0]["variant"] = {}
-        (directory / "manifest.json").write_text(json.dumps(manifest))
+        (run,) = json.loads((directory / "manifest.json").read_text())["runs"]
+        change_manifest(directory, keys=[], runs=[run | {"variant": {}}])
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert "mprc carries 9." in page.seen
 
@@ -305,7 +303,7 @@ class TestPage:
         flows = pl.read_parquet(path).with_columns(
             pl.when(pl.col("flow") > 0).then(name).alias(name) for name in ("fct_s", "end_s")
         )
-        flows.write_parquet(path)
+        replace_table(path, flows)
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         shown = flows.filter(pl.col("start_s") >= 5)
         unfinished = shown["fct_s"].null_count()
@@ -320,7 +318,7 @@ class TestPage:
         assert "Longest stall" not in page.seen
         directory = write_run_directory(tmp_path / "long", stacks=["mprc"], routings=["spray"], seeds=1)
         path = directory / "flows.parquet"
-        pl.read_parquet(path).with_columns(longest_stall_s=26.25).write_parquet(path)
+        replace_table(path, pl.read_parquet(path).with_columns(longest_stall_s=26.25))
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert "Longest stall" in page.seen
         assert " 26.2 " in page.seen
@@ -354,7 +352,7 @@ class TestPage:
         first = write_run_directory(tmp_path / "before", seeds=5, **few)
         second = write_run_directory(tmp_path / "after", seeds=4, **few)
         path = second / "flows.parquet"
-        pl.read_parquet(path).with_columns(pl.col("goodput_bps") * 1.5 + pl.col("seed") * 1000).write_parquet(path)
+        replace_table(path, pl.read_parquet(path).with_columns(pl.col("goodput_bps") * 1.5 + pl.col("seed") * 1000))
         page = Page(report.write([first, second], tmp_path / "report.html").read_text(encoding="utf-8"))
         before, after = (
             pl.read_parquet(one / "flows.parquet").sort("seed")["goodput_bps"] / 1e6 for one in (first, second)
@@ -400,7 +398,7 @@ class TestPage:
         )
         path = directory / "flows.parquet"
         sizes = pl.when(pl.col("flow") % 2 == 0).then(5_000).otherwise(500_000).cast(pl.UInt64)
-        pl.read_parquet(path).with_columns(size_bytes=sizes).write_parquet(path)
+        replace_table(path, pl.read_parquet(path).with_columns(size_bytes=sizes))
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         # The heading has the unit, as the axis of panels has no title.
         (heading,) = [one.title for one in figures.figures([directory]) if one.name == "completion-by-size"]
@@ -445,8 +443,7 @@ class TestPage:
     def test_one_treatment_is_not_ranked(self, tmp_path: Path) -> None:
         """Two conditions, one stack: the sentence names both values, and claims no winner."""
         directory = write_run_directory(tmp_path / "run", stacks=["cubic"], routings=["ospf", "spray"], sample_s=None)
-        path = directory / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"treatments": ["stack"]}))
+        change_manifest(directory, treatments=["stack"])
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert re.search(
             r"cubic carries the most, 9\.\d.*, under routing ospf; the least, .*, under routing spray", page.seen
@@ -459,7 +456,7 @@ class TestPage:
         runs = json.loads((directory / "manifest.json").read_text())
         only = {("newreno", "ospf"), ("mprc", "spray")}
         kept = [run for run in runs["runs"] if tuple(run["variant"].values()) in only]
-        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        change_manifest(directory, treatments=["stack"], runs=kept)
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert re.search(
             r"mprc carries the most, 1\d\.\d.*, under routing spray; newreno the least, 9\.\d.*, under routing ospf",
@@ -473,7 +470,7 @@ class TestPage:
         directory = write_run_directory(tmp_path / "run", stacks=["newreno", "mprc"], routings=["ospf", "spray"])
         runs = json.loads((directory / "manifest.json").read_text())
         kept = [run for run in runs["runs"] if tuple(run["variant"].values()) != ("mprc", "spray")]
-        (directory / "manifest.json").write_text(json.dumps(runs | {"treatments": ["stack"], "runs": kept}))
+        change_manifest(directory, treatments=["stack"], runs=kept)
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert re.search(r"(newreno|mprc) carries the most under 1 of 1 condition \(", page.seen)
         assert "Not counted, as nothing to rank: 1 condition with one treatment." in page.seen
@@ -493,9 +490,8 @@ class TestPage:
         directory = write_run_directory(tmp_path / "run", stacks=["newreno", "cubic"], routings=["ospf"])
         flows = pl.read_parquet(directory / "flows.parquet")
         finishes = pl.col("run") % 5 == 0
-        flows.with_columns(size_bytes=pl.lit(2_000_000, pl.UInt64), fct_s=pl.when(finishes).then(4.0)).write_parquet(
-            directory / "flows.parquet"
-        )
+        sized = flows.with_columns(size_bytes=pl.lit(2_000_000, pl.UInt64), fct_s=pl.when(finishes).then(4.0))
+        replace_table(directory / "flows.parquet", sized)
         e = evaluation.read([directory])
         assert e.summary["goodput_bps"].to_list() == [None, None]
         assert [answer.of(outcome) for outcome in outcomes.outcomes(e)] == [None]
@@ -527,16 +523,15 @@ class TestPage:
         }
         for name, columns in unknown.items():
             table = pl.read_parquet(directory / f"{name}.parquet")
-            table.with_columns(pl.lit(None, pl.Float64).alias(column) for column in columns).write_parquet(
-                directory / f"{name}.parquet"
-            )
+            nothing = [pl.lit(None, pl.Float64).alias(column) for column in columns]
+            replace_table(directory / f"{name}.parquet", table.with_columns(nothing))
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert "mprc ospf 2 1 – – " in page.seen
         assert "nan" not in page.seen.lower()
 
     def test_a_run_without_flows(self, tmp_path: Path) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
-        pl.read_parquet(directory / "flows.parquet").clear().write_parquet(directory / "flows.parquet")
+        replace_table(directory / "flows.parquet", pl.read_parquet(directory / "flows.parquet").clear())
         page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
         assert "No flow ran" in page.seen
         assert page.charts == {"map-0", "time-queue"}
@@ -545,7 +540,7 @@ class TestPage:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2)
         path = directory / "flows.parquet"
         nothing = [pl.lit(None, kind).alias(name) for name, kind in (("stack", pl.String), ("srtt_s", pl.Float64))]
-        pl.read_parquet(path).with_columns(nothing).write_parquet(path)
+        replace_table(path, pl.read_parquet(path).with_columns(nothing))
         report.write([directory], tmp_path / "report.html")
         assert "UDP" in Page((tmp_path / "report.html").read_text()).seen
 
@@ -556,8 +551,7 @@ class TestPage:
 
     def test_runs_that_were_not_begun_are_counted(self, tmp_path: Path) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
-        path = directory / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"planned_runs": 5}))
+        change_manifest(directory, planned_runs=5)
         report.write([directory], tmp_path / "report.html")
         assert "4 of 5 runs were interrupted or not begun" in Page((tmp_path / "report.html").read_text()).seen
 
@@ -579,8 +573,9 @@ class TestErrors:
         [
             ("{", "is not JSON"),
             ("[" * 100_000, "is not JSON"),
-            ('{"format": 2}', "format is 2"),
-            ('{"format": 1}', "title: Field required"),
+            ('{"format": 1}', "format is 1"),
+            ('{"format": 2}', "is damaged or was edited"),
+            (checksums.sealed_json({"format": 2}).decode(), "title: Field required"),
             ("[]", "format is None"),
         ],
     )
@@ -591,7 +586,7 @@ class TestErrors:
 
     def test_a_table_without_a_column(self, tmp_path: Path) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
-        pl.read_parquet(directory / "flows.parquet").drop("goodput_bps").write_parquet(directory / "flows.parquet")
+        replace_table(directory / "flows.parquet", pl.read_parquet(directory / "flows.parquet").drop("goodput_bps"))
         with pytest.raises(run_directory.RunDirectoryError, match=r"flows\.parquet: lacks the columns goodput_bps"):
             run_directory.read([directory])
 
@@ -602,10 +597,13 @@ class TestErrors:
         path = directory / f"{name}.parquet"
         whole = path.read_bytes()
         path.write_bytes(whole[: int(kept * len(whole))])
+        with pytest.raises(ManifestError, match=rf"{name}\.parquet: is damaged"):
+            run_directory.read([directory])
+        change_manifest(directory)  # as if it had been so when it was written
         with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: not a whole Parquet file"):
             run_directory.read([directory])
         path.unlink()
-        with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: no such file"):
+        with pytest.raises(ManifestError, match=rf"{name}\.parquet: cannot be read \(No such file"):
             run_directory.read([directory])
 
     @pytest.mark.parametrize("part", ["flows-0-0", "links-0-0"])
@@ -613,14 +611,16 @@ class TestErrors:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
         path = directory / "series" / f"{part}.parquet"
         whole = path.read_bytes()
-        pl.read_parquet(path).drop("time_s").write_parquet(path)
+        replace_table(path, pl.read_parquet(path).drop("time_s"))
         with pytest.raises(run_directory.RunDirectoryError, match=rf"{part}\.parquet: lacks the columns time_s"):
             run_directory.read([directory])
         path.write_bytes(whole[: len(whole) // 2])
+        change_manifest(directory)
         with pytest.raises(run_directory.RunDirectoryError, match=rf"{part}\.parquet: not a whole Parquet file"):
             run_directory.read([directory])
         # the foot is whole, a page of values is not
         path.write_bytes(whole[:60] + b"\xff" * 400 + whole[460:])
+        change_manifest(directory)
         with pytest.raises(run_directory.RunDirectoryError, match="a time series cannot be read"):
             report.write([directory], tmp_path / "report.html")
 
@@ -640,8 +640,7 @@ class TestErrors:
     )
     def test_a_manifest_of_another_shape(self, tmp_path: Path, changes: dict, message: str) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
-        path = directory / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        change_manifest(directory, **changes)
         with pytest.raises((ManifestError, run_directory.RunDirectoryError), match=message):
             run_directory.read([directory])
 

@@ -1,5 +1,6 @@
 """A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process. A stopped command continues."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -8,19 +9,19 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-import polars as pl
 import pytest
 from fake_simulation import FakeSimulation, interrupt_runs
 from report_fixture import write_run_directory
 
-from anabranch import output_files, report
+from anabranch import checksums, output_files, report
 from anabranch.engines.packet import CompiledRun
 from anabranch.locks import Lock
 from anabranch.output_files import FileError
 from anabranch.results import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
-from anabranch.runs.manifest import ManifestError
+from anabranch.runs.manifest import FORMAT, ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 
@@ -55,21 +56,27 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "manifest",
     [
-        '{"name": "a web application"}',
-        '{"format": 1, "runs": []}',
-        '{"format": 1, "files": ["../precious.txt"]}',
-        '{"format": 1, "files": ["/etc/passwd"]}',
-        "[]",
-        "{",
+        b'{"name": "a web application"}',
+        b"[]",
+        b"{",
+        checksums.sealed_json({"format": FORMAT, "runs": []}),
+        *(
+            checksums.sealed_json({"format": FORMAT, "files": ["flows.parquet", name]})
+            for name in (
+                *("../precious.txt", "series/../../precious.txt", "..", ".", "", "series/", "series//mine.txt"),
+                *("/precious.txt", "/", "//precious.txt", "precious\0.txt", "series/deep/mine.txt"),
+                *(".anabranch/lock", "manifest.json", 3, None),
+            )
+        ),
     ],
 )
-def test_a_directory_with_a_manifest_of_something_else_is_left_alone(tmp_path: Path, manifest: str) -> None:
+def test_a_directory_with_a_manifest_of_something_else_is_left_alone(tmp_path: Path, manifest: bytes) -> None:
     """Such as a web application's, which has its own series/ and captures/."""
     place = tmp_path / "out"
     for folder in ("series", "captures"):
         (place / folder).mkdir(parents=True)
         (place / folder / "mine.txt").write_text("mine")
-    (place / "manifest.json").write_text(manifest)
+    (place / "manifest.json").write_bytes(manifest)
     (tmp_path / "precious.txt").write_text("mine")
     former = contents(tmp_path)
     with pytest.raises(FileError, match=r"manifest\.json: is not the manifest of a run that lists its files"):
@@ -109,6 +116,17 @@ def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -
     again = design(tmp_path)
     assert again.kept_runs == 2
     assert Result.load(tmp_path).flows.height == 20
+
+
+def test_an_interrupted_result_replaces_one_that_has_no_more(tmp_path: Path) -> None:
+    """An interrupted result: it is replaced by the next one, be that interrupted or complete."""
+    first = design(tmp_path, interrupted_in_run(3))
+    assert (first.directory, first.flows.height) == (tmp_path, 3)
+    second = design(tmp_path, interrupted_in_run(2))
+    assert second.directory == tmp_path
+    assert Result.load(tmp_path).flows.height == second.flows.height == 4
+    assert design(tmp_path).directory == tmp_path
+    assert not Result.load(tmp_path).interrupted
 
 
 def interrupted_in_run(number: int) -> Callable[[CompiledRun], FakeSimulation]:
@@ -163,7 +181,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "write_new_json", interrupted)
+        patch.setattr(tables, "write_manifest", interrupted)
         with pytest.raises(KeyboardInterrupt):
             design(tmp_path / "out")
     left = tmp_path / "out" / ".anabranch"
@@ -176,7 +194,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
 def test_a_kill_between_any_two_steps_of_a_replacement_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every change of the file system is the last one in turn; then a reader finds the whole new result."""
+    """Every change of the file system is the last one in turn. Then a reader finds the whole new result, and writes nothing."""
     line(tmp_path / "old")
     scenario = Scenario.from_toml(DESIGN)
     expected = execute(scenario, seeds=[1], directory=tmp_path / "new", make=FakeSimulation, show_progress=False)
@@ -186,16 +204,26 @@ def test_a_kill_between_any_two_steps_of_a_replacement_loses_nothing(
         tried = tmp_path / f"tried-{allowed}"
         shutil.copytree(place, tried)
         with monkeypatch.context() as patch:
-            ended = kill_after(patch, allowed, lambda tried=tried: directory.settle(tried))
+            ended = kill_after(patch, allowed, lambda tried=tried: put_in_place(tried))
+        found = contents(tried)
         result = Result.load(tried)
         assert result.manifest == expected.manifest
         assert result.flows.equals(expected.flows)
         assert result.series_links.equals(expected.series_links)
-        left = set(names(tried)) - {".anabranch", ".anabranch/lock"}
-        assert left == set(names(tmp_path / "new"))
+        result.save(tmp_path / f"copy-{allowed}")
+        assert contents(tmp_path / f"copy-{allowed}") == contents(tmp_path / "new")
+        assert contents(tried) == found, "a reader has changed something"
+        put_in_place(tried)
+        assert names(tried) == names(tmp_path / "new")
         if ended:
             break
     assert allowed > 15
+
+
+def put_in_place(path: Path) -> None:
+    """What each command that writes to a run directory does first."""
+    with directory.RunDirectory(path, ""):
+        pass
 
 
 class Killed(BaseException):
@@ -217,7 +245,7 @@ def kill_after(patch: pytest.MonkeyPatch, allowed: int, act: Callable[[], None])
         return call
 
     for name in ("replace", "unlink", "rmdir"):
-        patch.setattr(Path, name, counted(getattr(Path, name)))
+        patch.setattr(os, name, counted(getattr(os, name)))
     try:
         act()
     except Killed:
@@ -274,8 +302,13 @@ def test_a_kill_while_finished_runs_are_removed_leaves_no_half_of_one(
 ) -> None:
     """A run whose series are gone already must not be taken for a finished one."""
 
-    def killed(folder: Path, **_: object) -> None:
-        for file in Path(folder).rglob("series/*"):
+    remove = shutil.rmtree
+
+    def killed(name: str, **options: Any) -> None:
+        if not name.startswith("finished"):
+            remove(name, **options)
+            return
+        for file in tmp_path.rglob("finished*/*/series/*"):
             file.unlink()
         raise Killed
 
@@ -286,15 +319,6 @@ def test_a_kill_while_finished_runs_are_removed_leaves_no_half_of_one(
     again = design(tmp_path)
     assert again.series_flows.height == 20 * 10
     assert not list(tmp_path.glob(".anabranch"))
-
-
-def test_a_damaged_finished_run_is_run_again(tmp_path: Path) -> None:
-    design(tmp_path, interrupted_in_run(3))
-    tables_of_runs = sorted(tmp_path.glob(".anabranch/finished/*/flows.parquet"))
-    tables_of_runs[0].write_bytes(b"PAR1")
-    pl.read_parquet(tables_of_runs[1]).with_columns(goodput_bps=7.0).write_parquet(tables_of_runs[1])
-    assert design(tmp_path).kept_runs == 0
-    assert set(Result.load(tmp_path).flows["goodput_bps"]) == {1e6, 2e6, 3e6, 4e6, 5e6}
 
 
 @pytest.mark.parametrize("arguments", [{"threads": 0}, {"jobs": 0}, {"jobs": -1}, {"seeds": []}, {"seeds": [1, 1]}])
@@ -384,7 +408,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_table_is_named(tmp_path: Path) -
         "for size in range(4, len(parquet(table)), 500):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))\n"
         "    try:\n        write_new_table(Path(sys.argv[1]), table)\n"
-        "    except FileError as error:\n        print(error)\n"
+        "    except FileError as error:\n        print(error)\n        Path(sys.argv[1]).unlink()\n"
         "    else:\n        print('written', size)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.parquet"], capture_output=True, text=True)
@@ -484,6 +508,40 @@ def test_a_command_that_begins_while_another_ends_has_the_directory_for_itself(
     assert names(tmp_path / "out") == [".anabranch", ".anabranch/lock", ".anabranch/purpose"]
     second.__exit__()
     assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_lock_is_never_on_a_file_that_another_process_removes(
+    tmp_path: Path, is_held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was opened and before it is locked: its holder ends, or another process takes the new file for one that was left."""
+    lock, path = fcntl.flock, tmp_path / "lock"
+    if is_held:
+        path.write_text("its holder ends at this moment\n")
+    removed = []
+
+    def remove_first(descriptor: int, operation: int) -> None:
+        if not removed:
+            path.unlink()
+            removed.append(path)
+        lock(descriptor, operation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", remove_first)
+        held = Lock(path).__enter__()
+    with pytest.raises(FileError, match=f"in use by process {os.getpid()}"):
+        Lock(path).__enter__()
+    held.__exit__()
+    assert names(tmp_path) == []
+
+
+def test_a_lock_that_a_killed_process_has_left_is_replaced_and_not_written_to(tmp_path: Path) -> None:
+    """It may be another name of somebody's file."""
+    (tmp_path / "mine").write_text("mine")
+    os.link(tmp_path / "mine", tmp_path / "lock")
+    with Lock(tmp_path / "lock"):
+        assert (tmp_path / "lock").read_text().startswith(f"{os.getpid()} on ")
+    assert contents(tmp_path) == {"mine": b"mine"}
 
 
 def test_a_second_run_without_a_directory_takes_the_next_one(tmp_path: Path) -> None:

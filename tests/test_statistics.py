@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from report_fixture import write_run_directory
+from report_fixture import replace_table, write_run_directory
 
 from anabranch import statistics
 from anabranch.report import evaluation, run_directory
@@ -232,7 +232,7 @@ def test_a_flow_counts_with_its_share_of_the_measured_time(tmp_path: Path) -> No
     flows = pl.read_parquet(directory / "flows.parquet").with_columns(
         pl.Series("goodput_bps", [8e6, 2e6]), pl.Series("start_s", [10.0, 0.0]), pl.Series("end_s", [20.0, None])
     )
-    flows.write_parquet(directory / "flows.parquet")
+    replace_table(directory / "flows.parquet", flows)
     found = statistics.summary(run_directory.read([directory]).flows, ["variant"])
     assert found["goodput_bps"].item() == pytest.approx(8e6 * 10 / 25 + 2e6)
     assert found["flow_goodput_bps"].item() == pytest.approx(5e6)

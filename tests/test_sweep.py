@@ -4,22 +4,26 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from fake_simulation import FakeSimulation
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import output_files, progress, statistics
+from anabranch import progress, statistics
 from anabranch.cli import status
-from anabranch.output_files import FileError, unwritable
+from anabranch.engines.packet import CompiledRun
+from anabranch.output_files import FileError
 from anabranch.progress import Shown
 from anabranch.results import Result
 from anabranch.runs.kept import engine_build
@@ -31,10 +35,11 @@ from anabranch.sweep import (
     estimate,
     execution,
     store,
+    tasks,
     workers,
 )
 from anabranch.sweep.columns import FACTS, HEAD, TAKEN
-from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, Task, execute
 from anabranch.sweep.until import Rounds, Until
 from anabranch.topologies import topohub_names
 
@@ -212,6 +217,84 @@ def test_a_killed_sweep_decides_as_if_it_had_no_run_of_the_next_seeds(tmp_path: 
     assert killed.further(sized.lazy()) == []
 
 
+def test_a_cell_with_a_failed_run_gets_no_more_seeds(tmp_path: Path) -> None:
+    """Two of its three goodputs are known, and an interval of these would narrow with further seeds; but one of them would be missing again."""
+    found = sweep(tmp_path, losses=(0.01, 0.02), seeds=3, stacks=("cubic",))
+    flows = found.execute(tmp_path / "out", jobs=1).flows
+    is_failed = (pl.col("loss") == 0.01) & (pl.col("seed") == 2)
+    unknown = [pl.when(~is_failed).then(pl.col(name)).alias(name) for name in ("flow", "goodput_bps", "start_s")]
+    rows = flows.with_columns(*unknown, status=pl.when(is_failed).then(pl.lit("failed")).otherwise("status"))
+    assert {found.run(number).seed for number in Rounds(found, Until(0.001, 10)).further(flows.lazy())} == {4, 5, 6}
+    rounds = Rounds(found, Until(0.001, 10))
+    assert "1 have no goodput of lasting flows with every seed" in rounds.describe(rows.lazy())
+    assert {*found.labels(rounds.further(rows.lazy()))["loss"]} == {0.02}
+
+
+def test_a_run_that_is_cut_short_has_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes in the second of three runs, which have a result each without it."""
+    found = sweep(tmp_path, stacks=("cubic",), seeds=1)
+    chosen = [Task(str(number), "packet", json.dumps(found.compiled(found.run(number)))) for number in range(3)]
+    chunk = Chunk(chosen, links=True, build=engine_build())
+    stop, began = Event(), []
+
+    def interrupt(simulation: FakeSimulation) -> None:
+        if len(began) == 2 and simulation.steps == 3:
+            stop.set()
+
+    def make(engine: str, spec: CompiledRun) -> FakeSimulation:
+        began.append(engine)
+        return FakeSimulation(spec, interrupt)
+
+    monkeypatch.setattr(tasks, "_simulation", make)
+    batch = execute(chunk, stop)
+    assert [facts["run_hash"] for facts in batch.facts] == ["0"]
+    assert {row for name in ("flows", "links") for table in batch.tables[name] for row in table["run_hash"]} == {"0"}
+    began.clear()
+    assert len(execute(chunk, Event()).facts) == 3
+
+
+def test_links_of_a_run_whose_flows_were_not_written_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command was killed between the two tables. The links of other runs stay."""
+    found, out = sweep(tmp_path, links=True), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        failing_writes(patch, 5)  # links and flows in turn
+        with pytest.raises(FileError, match="No space"):
+            found.execute(out, jobs=1)
+    stopped = SweepResult.load(out)
+    assert 0 < stopped.flows["run"].n_unique() < stopped.links["run"].n_unique()
+    with store.Store(out, found) as opened:
+        kept = SweepResult.load(out)
+        assert set(kept.links["run"]) == set(kept.flows["run"]) == opened.finished == set(stopped.flows["run"])
+
+
+def test_an_interrupted_sweep_removes_results_of_former_plans_that_it_has_taken(
+    tmp_path: Path, executed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes before its first new run. What it has not taken stays for the former plan."""
+    out = tmp_path / "out"
+    sweep(tmp_path, stacks=("cubic",), losses=(0.01, 0.03)).execute(out, jobs=1)
+    sweep(tmp_path, stacks=("cubic",), losses=(0.05,)).execute(out, jobs=1)
+    assert len(list(out.glob(".anabranch/kept/*"))) == 1
+    sweep(tmp_path, stacks=("cubic",), losses=(0.07,)).execute(out, jobs=1)
+    assert len(list(out.glob(".anabranch/kept/*"))) == 2
+    executed.clear()
+
+    def interrupted(work: object, chunk: Chunk) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers.Here, "submit", interrupted)
+        patch.setattr(workers.Here, "collect", lambda *_: [])
+        result = sweep(tmp_path, stacks=("cubic",), losses=(0.01, 0.03, 0.04)).execute(out, jobs=1)
+    assert (result.interrupted, executed) == (True, [])
+    assert sorted(result.flows["loss"].unique()) == [0.01, 0.03]
+    (kept, *others) = (pl.read_parquet(path) for path in out.glob(".anabranch/kept/*"))
+    assert {*kept["run_hash"]}.isdisjoint(result.flows["run_hash"])
+    assert all({*one["run_hash"]}.isdisjoint(result.flows["run_hash"]) for one in others)
+
+
 def test_a_worker_is_deaf_to_an_interrupt_from_its_first_moment_on() -> None:
     """A terminal sends Ctrl-C to all processes of a command, also while they import."""
     processes = workers.Processes(1)
@@ -255,30 +338,34 @@ def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str
 
 
 @pytest.mark.parametrize("table", ["flows", "links"])
-def test_a_damaged_part_is_named_and_made_anew_once_it_is_removed(
+def test_a_damaged_part_is_named_and_its_runs_are_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str
 ) -> None:
     out = tmp_path / "out"
     whole = sweep(tmp_path, links=True).execute(out, jobs=1)
     flows, links = whole.flows, whole.links
     part = out / table / "part-00000.parquet"
-    part.write_bytes(part.read_bytes()[:1000])
-    for command in (["report", str(out)], ["export", str(out)], ["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]):
+    data = part.read_bytes()
+    place = data.index(b"newreno") if table == "flows" else len(data) // 2
+    part.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+    for command in (["report", str(out)], ["export", str(out)]):
         assert status(command) == 1
-        assert f"{part}: cannot be read" in capsys.readouterr().err
-    part.unlink()
-    again = sweep(tmp_path, links=True).execute(out, jobs=1)
+        assert f"{part}: is damaged" in capsys.readouterr().err
+    assert status(["sweep", str(tmp_path / "plan.toml"), "-o", str(out)]) == 0
+    assert f"{part} was damaged and has been removed; its runs are run again." in capsys.readouterr().err
+    again = SweepResult.load(out)
     assert_frame_equal(again.flows, flows)
     assert_frame_equal(again.links, links)
 
 
-def test_a_damaged_part_of_a_former_plan_is_made_anew_once_it_is_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])
+def test_a_damaged_part_of_a_former_plan_is_made_anew(tmp_path: Path, damage: Callable[[Path], object]) -> None:
     out = tmp_path / "out"
     whole = sweep(tmp_path, links=True).execute(out, jobs=1)
     flows, links = whole.flows, whole.links
     sweep(tmp_path, links=True, losses=(0.01,)).execute(out, jobs=1)
     (kept,) = (out / ".anabranch" / "kept").glob("links-*.parquet")
-    kept.unlink()
+    damage(kept)
     again = sweep(tmp_path, links=True).execute(out, jobs=1)
     assert_frame_equal(again.flows, flows)
     assert_frame_equal(again.links, links)
@@ -349,35 +436,67 @@ def test_a_full_disk_between_the_tables_loses_no_finished_run(
     whole = found.execute(tmp_path / "whole", jobs=1)
     write = store.Store._write
 
-    def failing(self: store.Store, part: Path, rows: pl.DataFrame) -> None:
-        if part.parent.name == table and rows.height > 3:
-            raise OSError(28, "No space left on device", str(part))
+    def failing(self: store.Store, part: str, rows: pl.DataFrame) -> None:
+        if part.startswith(table) and rows.height > 3:
+            raise OSError(28, "No space left on device", part)
         write(self, part, rows)
 
     with monkeypatch.context() as patch:
         patch.setattr(execution, "FLUSH_S", 0.0)
         patch.setattr(execution, "CHUNK_S", 1e-9)
         patch.setattr(store.Store, "_write", failing)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(FileError, match="No space"):
             found.execute(tmp_path / "out", jobs=1)
     result = found.execute(tmp_path / "out", jobs=1)
     assert_frame_equal(result.flows, whole.flows)
     assert_frame_equal(result.links, whole.links)
 
 
-def test_the_message_of_a_full_disk_says_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = output_files.write_bytes
+def failing_writes(patch: pytest.MonkeyPatch, allowed: int) -> None:
+    """Let a sweep write each run by itself, and fail after this number of parts."""
+    write, written = store.Store._write, iter(range(1000))
 
-    def full(path: Path, data: bytes) -> None:
-        if path.suffix == ".parquet":
-            raise unwritable(path, OSError(28, "No space left on device"))
-        write(path, data)
+    def full(self: store.Store, part: str, rows: pl.DataFrame) -> None:
+        if next(written) == allowed:
+            raise OSError(28, "No space left on device", part)
+        write(self, part, rows)
 
+    patch.setattr(execution, "FLUSH_S", 0.0)
+    patch.setattr(execution, "CHUNK_S", 1e-9)
+    patch.setattr(store.Store, "_write", full)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "said"),
+    [
+        (0, "no run has been written, or what was written has been removed; the same command begins anew"),
+        (2, "runs written before are kept, and the same command goes on"),
+    ],
+)
+def test_the_message_of_a_full_disk_says_what_is_kept(
+    tmp_path: Path, allowed: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = sweep(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(output_files, "write_bytes", full)
-        with pytest.raises(FileError, match=r"No space .*; runs written before are kept, and the same command goes on"):
+        failing_writes(patch, allowed)
+        with pytest.raises(FileError, match=rf"No space .*; {said}$"):
             found.execute(tmp_path / "out", jobs=1)
+
+
+def test_a_sweep_whose_directory_is_removed_says_so(tmp_path: Path) -> None:
+    """Its finished runs are gone: none of them is said to be kept."""
+    found, out = sweep(tmp_path), tmp_path / "out"
+    with store.Store(out, found) as opened:
+        opened.add(Batch.of_error("a", "refused", "no"), {"a": [0]})
+        opened.flush()
+        shutil.rmtree(out)
+        opened.add(Batch.of_error("b", "refused", "no"), {"b": [1]})
+        with pytest.raises(FileError) as raised:
+            opened.flush()
+    assert str(raised.value) == (
+        f"{out}: cannot be written (No such file or directory); {out} was removed or renamed while the sweep went on, and its results with it"
+    )
+    assert not out.exists()
 
 
 def test_an_interrupt_before_the_first_result_says_so(

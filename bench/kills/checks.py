@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import polars as pl
 
 from anabranch.results import MANIFEST, REPORT
-from anabranch.runs.directory import WORKSPACE, settle
+from anabranch.runs.stored import RESULT, WORKSPACE, StoredResult
 
 _UNFINISHED = ".partial"
 _INTERNAL = (WORKSPACE, ".lock", "finished")
@@ -20,13 +20,21 @@ def results(place: Path) -> dict[str, str]:
     """The SHA-256 of each file of the results in a folder (or of the one file), by path; without locks, kept runs and unfinished work."""
     if place.is_file():
         return {"": _digest(place)}
-    for folder in [place, *place.glob("*/runs/*")]:
-        settle(folder)
-    return {
-        path.relative_to(place).as_posix(): _digest(path)
-        for path in sorted(place.rglob("*"))
-        if path.is_file() and not _is_unfinished(path) and not set(_INTERNAL) & set(path.relative_to(place).parts)
+    runs = [folder for folder in (place, *place.glob("*/runs/*")) if _has_result(folder)]
+    found = {folder / name: path for folder in runs for name, path in StoredResult.load(folder).files().items()}
+    others = {
+        path: path
+        for path in place.rglob("*")
+        if path.is_file()
+        and not _is_unfinished(path)
+        and not {*_INTERNAL} & {*path.relative_to(place).parts}
+        and not {*runs} & {*path.parents}
     }
+    return {name.relative_to(place).as_posix(): _digest(path) for name, path in sorted((found | others).items())}
+
+
+def _has_result(folder: Path) -> bool:
+    return (folder / MANIFEST).exists() or (folder / RESULT / MANIFEST).exists()
 
 
 def finished_runs(place: Path) -> set[str]:

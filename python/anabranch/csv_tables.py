@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.output_files import unwritable, write_text
+from anabranch.folders import Folder
+from anabranch.output_files import unwritable, unwritable_below
 from anabranch.progress import Steps
 from anabranch.result_tables import SCHEMAS
 from anabranch.results import Result
@@ -14,9 +15,10 @@ COMPUTED = ("summary", "completion_times")
 """Tables of a result that are computed from others."""
 
 
-def write(run_directory: Path, output: Path) -> list[Path]:
+def write(run_directory: Path, output: Path, *, of: Path | None = None) -> list[Path]:
     """Write ``NAME.csv`` for each table of :class:`anabranch.results.Result` that has rows; the paths of the files.
 
+    ``of`` is the directory that the user has named, if ``output`` is one in it: then no link is followed below it.
     The file of a table without rows is removed: it would be of an earlier result.
     Columns, units and order of rows are those of the tables. A value that is not known is empty. Numbers are written so that reading
     them gives the same number.
@@ -27,28 +29,26 @@ def write(run_directory: Path, output: Path) -> list[Path]:
         anabranch.output_files.FileError: a file cannot be written or removed; those before it stand.
     """
     result = Result.load(run_directory)
+    folder = Folder.at(output, of or output)
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        folder.root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(output, error) from None
+        raise unwritable(folder.root, error) from None
     files = []
     with Steps(len(SCHEMAS) + len(COMPUTED), "tables") as progress:
-        for name, table in _tables(result):
-            file = output / f"{name}.csv"
-            if table.height:
-                write_text(file, table.write_csv())
-                files.append(file)
-            else:
-                _remove(file)
-            progress.advance()
+        try:
+            folder.make()
+            for name, table in _tables(result):
+                file = f"{name}.csv"
+                if table.height:
+                    folder.write(file, table.write_csv().encode())
+                    files.append(output / file)
+                else:
+                    folder.remove(file)
+                progress.advance()
+        except OSError as error:
+            raise unwritable_below(folder, error) from None
     return files
-
-
-def _remove(file: Path) -> None:
-    try:
-        file.unlink(missing_ok=True)
-    except OSError as error:
-        raise unwritable(file, error) from None
 
 
 def _tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:

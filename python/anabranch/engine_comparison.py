@@ -257,7 +257,7 @@ def write(comparison: Comparison, directory: Path) -> list[Path]:
 
         contents[f"comparison-{second}.svg"] = vl_convert.vegalite_to_svg(picture(comparison))
     for name, content in contents.items():
-        output_files.write_text(directory / name, content)
+        output_files.write_text(directory / name, content, named=False)
     return [directory / name for name in contents]
 
 

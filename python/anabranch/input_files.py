@@ -31,18 +31,24 @@ def content(path: Path, largest: int = LARGEST_FILE) -> bytes:
         InputError: there is no such file, it is a directory, a device or a pipe, or it has more than ``largest`` bytes.
     """
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(path, "cannot be read: it is a directory, a device or a pipe; name a file")
-        if status.st_size > largest:
-            raise InputError(path, f"is too large: {status.st_size} bytes; at most {largest} are read")
-        return path.read_bytes()
+        _require_regular(path, path.stat())  # before it is opened, which has effects for some devices
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            _require_regular(path, status)
+            if status.st_size > largest:
+                raise InputError(path, f"is too large: {status.st_size} bytes; at most {largest} are read")
+            return file.read(largest)
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from None
     except InputError:
         raise
     except ValueError:  # a null character
         raise InputError(path, "cannot be read (no file has such a name)") from None
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(path, "cannot be read: it is a directory, a device or a pipe; name a file")
 
 
 def text(path: Path, largest: int = LARGEST_FILE) -> str:

@@ -5,10 +5,8 @@ import os
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from anabranch.output_files import FileError, is_open_at, unwritable
-
-_LONGEST = 300
-"""Bytes of a name of a process and its machine."""
+from anabranch.folders import Folder, HeldError, claimed, is_open_at
+from anabranch.output_files import FileError, unwritable
 
 
 class Lock(AbstractContextManager["Lock"]):
@@ -20,7 +18,9 @@ class Lock(AbstractContextManager["Lock"]):
         """
         self._path = path
         self._directory = of or path.parent
-        self._operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+        self._folder = Folder.at(path.parent, self._directory)
+        self._wait = wait
+        self._place = -1
         self._descriptor = -1
 
     def __enter__(self) -> "Lock":
@@ -29,23 +29,17 @@ class Lock(AbstractContextManager["Lock"]):
         Raises:
             FileError: another process has it, or the file cannot be written.
         """
-        while True:
-            try:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-                fcntl.flock(self._descriptor, self._operation)
-            except BlockingIOError:
-                holder = os.read(self._descriptor, _LONGEST).decode(errors="replace").strip()
-                os.close(self._descriptor)
-                raise FileError(
-                    f"{self._directory}: in use by process {holder or 'unknown'}; wait until it has ended, or give another directory"
-                ) from None
-            except OSError as error:
-                raise unwritable(self._path, error) from None
-            if is_open_at(self._descriptor, self._path):
-                break
-            os.close(self._descriptor)  # its holder removed the file when it ended
+        try:
+            with self._folder.opened() as place:
+                self._descriptor = claimed(place, self._path.name, self._path, wait=self._wait)
+                self._place = os.dup(place)
+        except HeldError as error:
+            raise FileError(
+                f"{self._directory}: in use by process {error.holder or 'unknown'}; wait until it has ended, or give another directory"
+            ) from None
+        except OSError as error:
+            raise unwritable(Path(error.filename or self._path), error) from None
         with suppress(OSError):  # on a full disk the lock holds without saying whose it is
-            os.ftruncate(self._descriptor, 0)
             # Machines may share the folder, and a process id says nothing on another one.
             os.write(self._descriptor, f"{os.getpid()} on {os.uname().nodename}\n".encode())
         return self
@@ -53,18 +47,18 @@ class Lock(AbstractContextManager["Lock"]):
     def __exit__(self, *_: object) -> None:
         """Release it."""
         try:
-            if is_open_at(
-                self._descriptor, self._path
-            ):  # else its file was removed, and there may be one of another process
-                self._path.unlink()
+            # Else its file was removed, and there may be one of another process.
+            if is_open_at(self._descriptor, self._place, self._path.name):
+                os.unlink(self._path.name, dir_fd=self._place)
         finally:
             os.close(self._descriptor)
+            os.close(self._place)
 
 
-def is_held(path: Path) -> bool:
+def is_held(folder: Folder, name: str) -> bool:
     """Whether a process holds the lock on this file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = folder.open(name)
     except OSError:
         return False
     try:

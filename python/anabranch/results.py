@@ -18,6 +18,7 @@ from anabranch.result_tables import PREDICTED, SCHEMAS, SERIES_TABLES
 
 if TYPE_CHECKING:
     from anabranch.report.run_directory import Runs
+    from anabranch.runs.stored import StoredResult
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
@@ -25,10 +26,9 @@ SERIES = "series"
 """The folder of the time series."""
 COMPLETE = "complete"
 """The status of a run that was not cut short."""
-STATES_FILE = "states.parquet"
-"""Written only if a congestion control has reported states."""
-ROUTES_FILE = "routes.parquet"
-"""Written only if a routing measures links."""
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises for a file that is no table."""
 
 
 class ResultError(ValueError):
@@ -76,14 +76,10 @@ class Result:
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
         """Read a run directory. :class:`anabranch.runs.manifest.ManifestError` says what is wrong with it."""
-        from anabranch.runs import manifest
-        from anabranch.runs.directory import settle
+        from anabranch.runs.stored import StoredResult
 
-        directory = Path(directory)
-        settle(directory)
-        found = manifest.read(directory / MANIFEST)
-        manifest.verify(directory, found)
-        return cls(directory, found)
+        found = StoredResult.load(Path(directory))
+        return cls(found.directory, dict(found.manifest))
 
     def save(self, directory: str | Path) -> None:
         """Write the run directory to another place, which must not exist or be empty.
@@ -94,19 +90,19 @@ class Result:
         target = Path(directory)
         if target.exists() and any(target.iterdir()):
             raise ResultError(f"{target}: is not empty; give another directory")
-        from anabranch.runs.directory import WORKSPACE
-
-        shutil.copytree(self.directory, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(WORKSPACE))
+        for name, path in self._stored.files().items():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / name)
 
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row for each flow of each run; see ``manifest`` for the variant of a run."""
-        return _read_table(self.directory / "flows.parquet")
+        return self._table("flows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row for each directed link of each run."""
-        return _read_table(self.directory / "links.parquet")
+        return self._table("links")
 
     @cached_property
     def states(self) -> pl.DataFrame:
@@ -114,8 +110,7 @@ class Result:
 
         Only congestion controls with named states (Kikolo) have rows; without any, the table is empty.
         """
-        path = self.directory / STATES_FILE
-        return _read_table(path) if path.is_file() else self._empty("states")
+        return self._table("states")
 
     @cached_property
     def routes(self) -> pl.DataFrame:
@@ -124,8 +119,7 @@ class Result:
         ``path`` has the nodes that packets visit: to the destination, or to the first one that they visit twice. The
         estimates are those of that time, ``cost`` is in the routing's metric; an unknown value is null.
         """
-        path = self.directory / ROUTES_FILE
-        return _read_table(path) if path.is_file() else self._empty("routes")
+        return self._table("routes")
 
     @property
     def link_state(self) -> pl.DataFrame:
@@ -143,8 +137,18 @@ class Result:
         return self._series("links")
 
     def _series(self, kind: str) -> pl.DataFrame:
-        parts = sorted((self.directory / SERIES).glob(f"{kind}-*.parquet"), key=_part_number)
+        parts = self._stored.series(kind)
         return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_TABLES[kind])
+
+    def _table(self, name: str) -> pl.DataFrame:
+        path = self._stored.table(name)
+        return self._empty(name) if path is None else _read_table(path)
+
+    @property
+    def _stored(self) -> "StoredResult":
+        from anabranch.runs.stored import StoredResult
+
+        return StoredResult(self.directory, self.manifest)
 
     def _empty(self, table: str) -> pl.DataFrame:
         return with_keys(pl.DataFrame(schema=SCHEMAS[table]), self._variants.clear())
@@ -271,9 +275,5 @@ def _read_table(path: Path) -> pl.DataFrame:
     refuse_after_fork()
     try:
         return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         raise ResultError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
-
-
-def _part_number(path: Path) -> tuple[int, ...]:
-    return tuple(int(part) for part in path.stem.split("-")[1:])

@@ -118,6 +118,10 @@ def compare(
     for engine in engines:
         jitter = varied if engine == "packet" else 0.0
         folder = directory / (f"packet-jitter-{jitter:g}" if jitter else engine)
+        if folder.is_symlink():
+            raise UsageError(
+                f"--out {directory}: {folder.name} in it is a symbolic link, which is not followed; give another directory"
+            )
         results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter / 100))
         if results[-1].interrupted:
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
@@ -179,7 +183,7 @@ def _compare(
     from anabranch.extras import command, missing
     from anabranch.report import write as write_report
 
-    page = write_report([result.directory for result in results], directory / "report.html")
+    page = write_report([result.directory for result in results], directory / "report.html", named=False)
     say(f"Written: {page}")
     runs = [result.runs for result in results]
     greatest = {}

@@ -1,5 +1,6 @@
 """``anabranch export``."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
-from anabranch.cli.run_directories import run_directories
+from anabranch.cli.run_directories import is_outside, run_directories
 
 
 def export(
@@ -24,7 +25,11 @@ def export(
     """
     from anabranch.csv_tables import write
 
+    folder, own = output or run / "csv", run
+    if output is not None:
+        own = output if is_outside(output, [run]) else run
+        folder = own / os.path.relpath(output, own)
     with run_directories([run]) as (directory,):
-        for file in write(directory, output or run / "csv"):
+        for file in write(directory, folder, of=own):
             print(file)
     return DONE

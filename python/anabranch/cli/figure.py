@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say
-from anabranch.cli.run_directories import run_directories
+from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.output_files import require_writable
 
 LEAST_MM, MOST_MM = 40.0, 1000.0
@@ -49,7 +49,7 @@ def figure(
     if output is not None:
         if output.suffix not in FORMATS:
             raise UsageError(f"--output {output}: must end in {' or '.join(FORMATS)}")
-        require_writable(output)
+        require_writable(output, named=is_outside(output, runs))
     with Computing("figures of the report"), run_directories(runs) as directories:
         found = figures(directories)
     if name is not None and name not in found:
@@ -61,7 +61,7 @@ def figure(
         return DONE
     chosen = found[name or next(iter(found))]
     with Computing(f"figure {chosen.name}"):
-        write(chosen, output, _WIDTH_MM if width is None else width)
+        write(chosen, output, _WIDTH_MM if width is None else width, named=is_outside(output, runs))
     if name is None:
         say(
             f"Figure {chosen.name}; --figure chooses another: {', '.join(each for each in found if each != chosen.name)}"

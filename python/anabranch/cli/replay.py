@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
+from anabranch.cli.run_directories import is_outside
 from anabranch.output_files import require_writable
 
 
@@ -22,27 +23,36 @@ def replay(
         str | None, Parameter(group=SCENARIO, help="Begin of the span: 5s (default: end of the warm-up).")
     ] = None,
     length: Annotated[str, Parameter(name="--for", group=SCENARIO, help="Length of the span: 200ms.")] = "1s",
+    run_control: Annotated[
+        bool,
+        Parameter(
+            group=SCENARIO,
+            negative="",
+            help="Execute the Python control of the run, from the file that the manifest names.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file (default RUN/replay.html).")
     ] = None,
 ) -> int:
     """Play the packets of a short span of a run: they move along the map, queues fill, drops flash.
 
-    The run is simulated again, packet by packet, to the end of the span.
+    The run is simulated again, packet by packet, to the end of the span. A run with a Python control is refused without --run-control.
     """
     from anabranch.replay import record, write
 
     for_s = seconds("--for", length)
     if for_s <= 0:
         raise UsageError(f"--for {length}: must be longer than 0 s")
-    if output is not None:
-        require_writable(output)
+    page, named = output or directory / "replay.html", is_outside(output, [directory])
+    require_writable(page, named=named)
     recording = record(
         directory,
         run=run,
         at_s=None if at is None else seconds("--at", at),
         for_s=for_s,
         progress=True,
+        run_control=run_control,
     )
-    print(write(recording, output or directory / "replay.html"))
+    print(write(recording, page, named=named))
     return DONE

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
-from anabranch.cli.run_directories import run_directories
+from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.output_files import require_writable
 
 
@@ -15,16 +15,17 @@ def report(
     runs: Annotated[list[Path], Parameter(help="Run directories, or directories of sweeps.", negative="")],
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file (default report.html).")
+    ] = None,
 ) -> int:
     """Write one self-contained HTML report of one or several run directories, or directories of sweeps."""
     from anabranch.progress import Computing
     from anabranch.report import write
 
-    require_writable(output)
+    page, named = output or Path("report.html"), is_outside(output, runs)
+    require_writable(page, named=named)
     with Computing("the report"), run_directories(runs) as directories:
-        written = write(directories, output)
+        written = write(directories, page, named=named)
     print(written)
     return DONE

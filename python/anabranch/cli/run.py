@@ -96,6 +96,8 @@ def run(
 ) -> int:
     """Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.
 
+    It executes the Python controls that the scenario names: run scenarios of others only after you have read these files.
+
     With --json the tables go to standard output, and files are written only if --out says where. Variants that the engine refuses are left
     out: the command says why, and its status is 1.
     """

@@ -1,5 +1,6 @@
 """Results on the command line: run directories, and directories of sweeps as such."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,8 +24,16 @@ def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(paths)]
 
 
+def is_outside(output: Path | None, directories: Sequence[Path]) -> bool:
+    """Whether the user has named an output outside of these directories, whose contents others may have written."""
+    if output is None:
+        return False
+    path = Path(os.path.abspath(output))
+    return not any(path.is_relative_to(os.path.abspath(directory)) for directory in directories)
+
+
 def _of_sweep(path: Path, folder: Path) -> Path:
-    if not (path / SWEEP_PLAN).is_file():
+    if not os.path.lexists(path / SWEEP_PLAN):
         return path
     from anabranch.sweep import SweepResult, run_directory
 

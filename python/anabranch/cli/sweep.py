@@ -73,7 +73,8 @@ def sweep(
 ) -> int:
     """Run a plan: a scenario over many values, with every seed, on all cores or many machines; started again, it goes on.
 
-    The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error.
+    The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error. Python controls that the
+    scenario names are executed.
     """
     at_least(1, jobs=work.jobs)
     if work.jobs is not None and work.cluster is not None:

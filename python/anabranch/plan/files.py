@@ -71,13 +71,14 @@ def write(
     except OSError as error:
         raise unwritable(directory, error) from None
     with Lock(directory / ".lock", wait=True):
-        write_text(directory / DOCUMENT, text)
+        write_text(directory / DOCUMENT, text, named=False)
         if directed is not None:
-            write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology))
+            write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology), named=False)
             topology = TOPOLOGY
         elif Path(topology).is_file():
             topology = str(Path(topology).absolute())
-        write_text(directory / SCENARIO, scenario(plan, topology, None if directed is not None else part, capacity_bps))
+        text = scenario(plan, topology, None if directed is not None else part, capacity_bps)
+        write_text(directory / SCENARIO, text, named=False)
 
 
 def scenario(plan: Plan, topology: str, part: str | None, capacity_bps: float | None) -> str:

@@ -18,8 +18,8 @@ FATES = ("on its way", "arrived", "dropped", "lost")
 DATA, ACK, RETRANSMISSION = 0, 1, 2
 
 
-def write(recording: Recording, output: Path) -> Path:
-    """Write the page; the path of the file."""
+def write(recording: Recording, output: Path, *, named: bool = True) -> Path:
+    """Write the page; the path of the file. ``named`` says that the user has named it (:func:`anabranch.output_files.write_bytes`)."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anabranch.replay", "templates"),
         autoescape=True,
@@ -39,7 +39,7 @@ def write(recording: Recording, output: Path) -> Path:
         style=source("player.css"),
         script=source("player.js"),
     )
-    output_files.write_text(output, page)
+    output_files.write_text(output, page, named=named)
     return output
 
 

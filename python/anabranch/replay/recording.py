@@ -14,11 +14,11 @@ from anabranch import _core
 from anabranch.array_types import Columns
 from anabranch.matrix_columns import text
 from anabranch.progress import Shown
-from anabranch.results import MANIFEST
-from anabranch.runs import manifest
-from anabranch.runs.directory import settle
+from anabranch.results import MANIFEST, UNREADABLE
 from anabranch.runs.run import compiled
+from anabranch.runs.stored import StoredResult
 from anabranch.scenario import Scenario
+from anabranch.scenario.controls import PythonControl
 from anabranch.units import PICOSECONDS_PER_SECOND
 
 MOST_CROSSINGS = 100_000
@@ -61,7 +61,13 @@ class Recording:
 
 
 def record(
-    directory: Path, *, run: int | None = None, at_s: float | None = None, for_s: float = 1.0, progress: bool = False
+    directory: Path,
+    *,
+    run: int | None = None,
+    at_s: float | None = None,
+    for_s: float = 1.0,
+    progress: bool = False,
+    run_control: bool = False,
 ) -> Recording:
     """Simulate a run of a run directory again, and record a span.
 
@@ -71,14 +77,16 @@ def record(
         at_s: when the span begins, seconds; by default at the end of the warm-up.
         for_s: the length of the span, seconds.
         progress: whether to show the progress of the simulation.
+        run_control: whether code of Python controls may be executed, from the files that the directory's manifest names.
 
     Raises:
-        ReplayError: there is no such run or span, the run is not one of the packet engine, or it would be another one today.
+        ReplayError: there is no such run or span, the run is not one of the packet engine, it would be another one today, or it needs a
+            Python control that may not be executed.
         ManifestError: the directory is not one of this version.
         ScenarioError: the scenario of the directory needs a file that is not there any more.
     """
-    settle(directory)
-    found = manifest.read(directory / MANIFEST)
+    stored = StoredResult.load(directory)
+    found = stored.manifest
     if found["engine"] != "packet":
         raise ReplayError(
             f"{directory}: was run by the engine {found['engine']}; only runs of the packet engine can be replayed"
@@ -93,7 +101,7 @@ def record(
         raise ReplayError(f"--at {begin:g}s: the run lasts {row['simulated_s']:g} s")
     if for_s <= 0:
         raise ReplayError(f"--for {for_s:g}s: must be longer than 0 s")
-    spec = _spec(directory, found, row)
+    spec = _spec(directory, found, row, run_control)
     trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
     until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
     columns = trace.table()
@@ -115,7 +123,7 @@ def record(
             }
             for link in spec["links"]
         ],
-        flows=_flows(directory, run, columns),
+        flows=_flows(stored.path("flows.parquet"), run, columns),
         crossings=columns,
         is_cut=until < min(begin + for_s, row["simulated_s"]),
     )
@@ -128,11 +136,11 @@ def _listed(numbers: Sequence[int]) -> str:
     return f"the runs {', '.join(map(str, numbers[:_SHOWN]))}{more}"
 
 
-def _spec(directory: Path, found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+def _spec(directory: Path, found: Mapping[str, Any], row: Mapping[str, Any], run_control: bool) -> dict[str, Any]:
     """The compiled run of a row of the manifest.
 
     Raises:
-        ReplayError: it is not the run that the tables are of.
+        ReplayError: it is not the run that the tables are of, or has a Python control that may not be executed.
     """
     scenario = Scenario(found["scenario"], directory=Path(found.get("directory", ".")))
     case = next((case for case in scenario.cases if case.values == row["variant"]), None)
@@ -140,6 +148,14 @@ def _spec(directory: Path, found: Mapping[str, Any], row: Mapping[str, Any]) -> 
         raise ReplayError(
             f"{directory}: run {row['run']} is of {row['variant']}, which the scenario in {MANIFEST} does not have"
         )
+    controls = [stack.congestion for stack in case.variant.all_stacks().values()]
+    for control in controls:
+        if isinstance(control, PythonControl) and not run_control:
+            file, _, name = control.python.rpartition(":")
+            raise ReplayError(
+                f"{directory}: run {row['run']} would execute the Python control {name} of {scenario.directory / file}; "
+                "read that file, and add --run-control to execute it"
+            )
     spec, run_hash = compiled(case, row["seed"], found["engine"], found.get("jitter", 0.0))
     if row.get("run_hash", run_hash) != run_hash:
         raise ReplayError(
@@ -159,12 +175,15 @@ def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:
     return until_s
 
 
-def _flows(directory: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
+def _flows(table: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows = pl.scan_parquet(directory / "flows.parquet").filter(run=run).select("flow", "src", "dst", "stack")
+    flows = pl.scan_parquet(table).filter(run=run).select("flow", "src", "dst", "stack")
     last = int(np.max(columns["flow"], initial=0))
-    rows: Sequence[Mapping[str, Any]] = flows.filter(pl.col("flow") <= last).sort("flow").collect().to_dicts()
+    try:
+        rows: Sequence[Mapping[str, Any]] = flows.filter(pl.col("flow") <= last).sort("flow").collect().to_dicts()
+    except UNREADABLE as error:
+        raise ReplayError(f"{table}: cannot be read ({str(error).partition(chr(10))[0]})") from None
     return [
         {
             "name": f"{row['flow']}: {row['src']} → {row['dst']}, {row['stack'] or 'UDP'}",

@@ -11,11 +11,12 @@ from pathlib import Path
 __all__ = ["write"]
 
 
-def write(run_directories: list[Path], output: Path, *, destination: Path | None = None) -> Path:
+def write(run_directories: list[Path], output: Path, *, destination: Path | None = None, named: bool = True) -> Path:
     """Write the report of ``run_directories`` to the file ``output`` and return its path.
 
     The page loads nothing from anywhere: scripts, styles and data are inside it. Its commands name the run directories, or
-    the ``destination`` of a single one that is still to be moved.
+    the ``destination`` of a single one that is still to be moved. ``named`` says that the user has named the file
+    (:func:`anabranch.output_files.write_bytes`).
 
     Raises:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
@@ -33,5 +34,5 @@ def write(run_directories: list[Path], output: Path, *, destination: Path | None
         html = page.render(run_directories, destination)
     except PolarsError as error:
         raise unreadable_series(run_directories, error) from None
-    write_text(output, html)
+    write_text(output, html, named=named)
     return output

@@ -52,8 +52,8 @@ def figures(run_directories: Sequence[Path]) -> dict[str, Figure]:
     return {one.name: one for figure in found for one in _each_variant(figure)}
 
 
-def write(figure: Figure, output: Path, width_mm: float) -> None:
-    """Draw a figure into a file, whose suffix says the format.
+def write(figure: Figure, output: Path, width_mm: float, *, named: bool = True) -> None:
+    """Draw a figure into a file, whose suffix says the format. ``named`` says that the user has named it (:func:`anabranch.output_files.write_bytes`).
 
     Raises:
         FigureError: it is no format for figures.
@@ -71,7 +71,7 @@ def write(figure: Figure, output: Path, width_mm: float) -> None:
         data = vl_convert.vegalite_to_png(drawing, scale=_POINTS_PER_PIXEL, ppi=_DOTS_PER_INCH)
     else:
         data = vl_convert.vegalite_to_svg(drawing).encode()
-    write_bytes(output, data)
+    write_bytes(output, data, named=named)
 
 
 def fitted(figure: Figure, width: float) -> Specification:

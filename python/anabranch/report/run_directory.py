@@ -12,9 +12,8 @@ import polars as pl
 
 from anabranch.matrix_columns import key_table, text, unit
 from anabranch.result_tables import PREDICTED
-from anabranch.results import COMPLETE, MANIFEST
-from anabranch.runs import manifest
-from anabranch.runs.directory import settle
+from anabranch.results import COMPLETE, MANIFEST, UNREADABLE
+from anabranch.runs.stored import StoredResult
 
 # The columns of the tables that a report uses; the tables have more.
 _COLUMNS = {
@@ -92,11 +91,20 @@ class Variant:
 
 @dataclass(frozen=True)
 class Source:
-    """One run directory: its manifest and where it is."""
+    """One run directory: its result, and its name among the others."""
 
-    directory: Path
+    stored: StoredResult
     name: str
-    manifest: Mapping[str, Any]
+
+    @property
+    def directory(self) -> Path:
+        """Where it is."""
+        return self.stored.directory
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest of the result."""
+        return self.stored.manifest
 
     @property
     def warm_up_s(self) -> float:
@@ -157,9 +165,7 @@ def read(directories: Iterable[Path]) -> Runs:
     if not directories:
         raise RunDirectoryError("no run directory given; name at least one that `anabranch run` has written")
     names = _distinct_names(directories)
-    sources = [
-        Source(directory, name, _read_manifest(directory)) for directory, name in zip(directories, names, strict=True)
-    ]
+    sources = [Source(_stored(directory), name) for directory, name in zip(directories, names, strict=True)]
     several = len(sources) > 1
     # One does not choose an engine for a network.
     engines = len({source.manifest["engine"].removesuffix(IN_A_SWEEP) for source in sources})
@@ -198,11 +204,9 @@ def _distinct_names(directories: Sequence[Path]) -> list[str]:
     return ["/".join(path[-least:]) for path in parts]
 
 
-def _read_manifest(directory: Path) -> Mapping[str, Any]:
-    settle(directory)
-    found = manifest.read(directory / MANIFEST)
-    manifest.verify(directory, found)
-    if not found["runs"]:
+def _stored(directory: Path) -> StoredResult:
+    found = StoredResult.load(directory)
+    if not found.manifest["runs"]:
         raise RunDirectoryError(f"{directory / MANIFEST}: runs is empty; there is nothing to report")
     return found
 
@@ -243,14 +247,12 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
 def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame:
     frames = []
     for index, source in enumerate(sources):
-        path = source.directory / f"{name}.parquet"
+        path = source.stored.path(f"{name}.parquet")
         try:
             _check_columns(path, _COLUMNS[name])
             predicted = [column for column in pl.read_parquet_schema(path) if column in _PREDICTED]
             frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *predicted])
-        except FileNotFoundError:
-            raise RunDirectoryError(f"{path}: no such file; `anabranch run` writes it beside manifest.json") from None
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except UNREADABLE as error:
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
     return pl.concat(frames, how="diagonal")
@@ -262,13 +264,13 @@ def _optional(
     """A table that only some run directories have."""
     frames = [pl.DataFrame(schema=schema)]
     for index, source in enumerate(sources):
-        path = source.directory / f"{name}.parquet"
-        if path.exists():
+        path = source.stored.table(name)
+        if path is not None:
             try:
                 needed = ["run", *(column for column in schema if column not in runs.columns)]
                 _check_columns(path, needed)
                 frame = pl.read_parquet(path, columns=needed)
-            except (OSError, pl.exceptions.PolarsError) as error:
+            except UNREADABLE as error:
                 raise _unreadable(path, error) from None
             frames.append(_attach(frame.lazy(), index, runs).select(*schema).collect())
     return pl.concat(frames)
@@ -277,11 +279,11 @@ def _optional(
 def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFrame | None:
     frames = []
     for index, source in enumerate(sources):
-        files = sorted((source.directory / "series").glob(f"{name}-*.parquet"))
+        files = source.stored.series(name)
         for path in files:
             try:
                 _check_columns(path, _SERIES_COLUMNS[name])
-            except (OSError, pl.exceptions.PolarsError) as error:
+            except UNREADABLE as error:
                 raise _unreadable(path, error) from None
         if files:
             frames.append(_attach(pl.scan_parquet(files).select(_SERIES_COLUMNS[name]), index, runs))
@@ -296,7 +298,7 @@ def _check_columns(path: Path, needed: Iterable[str]) -> None:
         raise RunDirectoryError(f"{path}: lacks the columns {', '.join(missing)}")
 
 
-def _unreadable(path: Path, error: Exception) -> RunDirectoryError:
+def _unreadable(path: Path, error: BaseException) -> RunDirectoryError:
     reason = str(error).partition("\n")[0]
     return RunDirectoryError(f"{path}: not a whole Parquet file ({reason}); run the scenario again, or remove it")
 

@@ -179,7 +179,7 @@ def _result(
             write([folder], folder / REPORT, destination=plan.directory)
         except ValueError as error:
             failure = error
-    own.publish(folder, manifest)
+    own.publish(manifest)
     if failure is not None:
         raise failure
     return Result(plan.directory, manifest, again)

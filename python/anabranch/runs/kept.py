@@ -2,7 +2,7 @@
 
 A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`) and of the engine itself. So another build of the engine
 never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder
-gets its name when the run is complete, so it is there whole or not at all.
+gets its name when the run is complete, so it is there whole or not at all. ``facts.json`` has checksums of the other files.
 """
 
 import json
@@ -17,9 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.output_files import unwritable, write_new_json, write_new_table
+from anabranch import checksums
+from anabranch.captures import FOLDER as CAPTURES
+from anabranch.checksums import DamagedError
+from anabranch.folders import Folder
+from anabranch.output_files import unwritable, unwritable_below, write_new, write_new_table
 from anabranch.result_tables import SCHEMAS
-from anabranch.results import result_hash
+from anabranch.results import UNREADABLE
 
 _FACTS = "facts.json"
 _PARTIAL = ".partial"
@@ -47,77 +51,97 @@ def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:
 class KeptRuns:
     """A directory of finished runs, and of runs under way. Only one process may use it at a time."""
 
-    def __init__(self, directory: Path) -> None:
-        """The directory need not exist; it is made with the first run."""
+    def __init__(self, directory: Path, *, of: Path | None = None) -> None:
+        """The directory need not exist; it is made with the first run. It is in the directory ``of``, which the user has named (its parent by default)."""
         self.directory = directory
+        self._folder = Folder.at(directory, of or directory.parent)
 
     def get(self, key: str) -> KeptRun | None:
-        """A finished run, if there is one. One that a failing disk has damaged is removed."""
-        folder = self.directory / key
-        if not folder.is_dir():
-            return None
+        """A finished run, if there is one. One that is damaged is removed.
+
+        Raises:
+            FileError: it cannot be removed.
+        """
         try:
-            facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-            read = {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
-            tables = {name: pl.DataFrame(schema=SCHEMAS[name]) for name in _OPTIONAL} | read
-            for part in (folder / "series").glob("*.parquet"):
-                pl.read_parquet_schema(part)
-            whole = result_hash(tables["flows"], tables["links"]) == facts["result_hash"]
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
-            whole = False
-        if not whole:
-            _remove(folder)
-            return None
-        return KeptRun(folder, tables, facts)
+            if not self._folder.exists(key):
+                return None
+            try:
+                return _whole(self._folder.inside(key))
+            except (DamagedError, KeyError, TypeError, *UNREADABLE):
+                self._remove(self._folder, key)
+        except OSError as error:
+            raise unwritable_below(self._folder, error) from None
+        return None
 
     def begin(self, key: str) -> Path:
         """A folder for the series and captures of a run that begins."""
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self._folder.make()
             return Path(tempfile.mkdtemp(suffix=_PARTIAL, prefix=f"{key}.", dir=self.directory))
         except OSError as error:
-            raise unwritable(self.directory, error) from None
+            raise unwritable_below(self._folder, error) from None
 
     def put(self, key: str, run: KeptRun) -> KeptRun:
         """Keep a run that is complete."""
         for name, table in run.tables.items():
             if table.height or name not in _OPTIONAL:
                 write_new_table(run.folder / f"{name}.parquet", table)
-        write_new_json(run.folder / _FACTS, run.facts)
+        own = {"checksums": checksums.of_folder(Folder(run.folder))}
+        write_new(run.folder / _FACTS, checksums.sealed_json({**run.facts, **own}))
         folder = self.directory / key
         try:
             run.folder.rename(folder)
-        except OSError:  # the same run stood twice in what was asked for, and the other one was first
-            shutil.rmtree(run.folder)
+        except OSError as error:
+            if not self._folder.is_folder(key):
+                raise unwritable(folder, error) from None
+            shutil.rmtree(run.folder)  # the same run was asked for twice, and the other one was first
             return replace(run, folder=folder, is_new=False)
         return replace(run, folder=folder)
 
     def count(self) -> int:
         """How many finished runs there are."""
-        return sum(folder.suffix != _PARTIAL for folder in self.directory.glob("*"))
+        return sum(not name.endswith(_PARTIAL) for name in self._folder.entries())
 
     def clear(self) -> None:
         """Remove all runs."""
-        if self.directory.exists():
-            _remove(self.directory)
+        holder = Folder.at(self.directory.parent, self._folder.root)
+        if holder.exists(self.directory.name):
+            self._remove(holder, self.directory.name)
 
     def sweep(self) -> None:
         """Remove the folders of runs that were not finished, and what a killed process has begun to remove."""
-        shutil.rmtree(_removed(self.directory), ignore_errors=True)
-        for folder in self.directory.glob(f"*{_PARTIAL}"):
-            shutil.rmtree(folder, ignore_errors=True)
+        Folder.at(self.directory.parent, self._folder.root).remove_tree(self.directory.name + _PARTIAL)
+        for name in self._folder.entries():
+            if name.endswith(_PARTIAL):
+                self._folder.remove_tree(name)
+
+    @staticmethod
+    def _remove(folder: Folder, name: str) -> None:
+        """Remove a folder so that one that is removed by half, after a kill, is not taken for a whole one."""
+        folder.remove_tree(name + _PARTIAL)
+        folder.move(name, folder, name + _PARTIAL)
+        folder.remove_tree(name + _PARTIAL)
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder so that one that is removed by half, after a kill, is not taken for a whole one."""
-    removed = _removed(folder)
-    shutil.rmtree(removed, ignore_errors=True)
-    folder.rename(removed)
-    shutil.rmtree(removed, ignore_errors=True)
+def _whole(folder: Folder) -> KeptRun:
+    """The run of a folder.
 
-
-def _removed(folder: Path) -> Path:
-    return folder.with_name(folder.name + _PARTIAL)
+    Raises:
+        OSError: a file cannot be read, or is not a regular one.
+        DamagedError: a file is not as it was written, or not one of the run's.
+    """
+    facts = checksums.read_json(folder, _FACTS)
+    found = checksums.of_folder(folder)
+    del found[_FACTS]
+    captures = {f"{CAPTURES}/{record['file']}" for record in facts["captures"]}
+    if facts.pop("checksums") != found or not captures <= found.keys():
+        raise DamagedError(f"{folder.path}: is damaged")
+    optional = {name: pl.DataFrame(schema=SCHEMAS[name]) for name in _OPTIONAL}
+    own = {name: f"{name}.parquet" for name in ("flows", "links", *_OPTIONAL)}
+    tables = {
+        name: pl.read_parquet(folder.file(file)) for name, file in own.items() if file in found or name not in _OPTIONAL
+    }
+    return KeptRun(folder.path, optional | tables, facts)
 
 
 @cache

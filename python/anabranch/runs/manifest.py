@@ -6,7 +6,6 @@ Reading checks every field: an error names the damaged one.
 import base64
 import hashlib
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,9 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from anabranch import _core, input_files, version
+from anabranch import _core, checksums, input_files, version
+from anabranch.checksums import DamagedError
 from anabranch.compile import compile_run
-from anabranch.input_files import InputError
+from anabranch.folders import Folder
+from anabranch.output_files import write_new
+from anabranch.results import MANIFEST, REPORT
 from anabranch.runs.run import Finished
 from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
@@ -32,37 +34,56 @@ from anabranch.units import PICOSECONDS_PER_SECOND
 if TYPE_CHECKING:
     from anabranch.runs.plan import Plan
 
-FORMAT = 1
-_LARGEST = 2**30
-"""Bytes; some million links or runs."""
+FORMAT = 2
 
 
 class ManifestError(ValueError):
     """A manifest that cannot be read, or is damaged: says which file, which field, and what would be right."""
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(folder: Folder) -> dict[str, Any]:
     """The manifest as it was written.
 
     Raises:
-        ManifestError: there is none, or it is not one that this version has written.
+        FileNotFoundError: there is none.
+        ManifestError: it cannot be read, is damaged, or is not one that this version has written.
     """
+    path = folder.path / MANIFEST
     try:
-        document = json.loads(input_files.text(path, _LARGEST))
-    except InputError as error:
-        raise ManifestError(f"{error}; a run directory is what `anabranch run --out` writes") from None
-    except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{path}: is not JSON ({error})") from None
-    found = document.get("format") if isinstance(document, dict) else None
-    if found != FORMAT:
-        raise ManifestError(f"{path}: format is {found!r}, this version of Anabranch reads format {FORMAT}")
+        document = checksums.read_json(folder, MANIFEST, FORMAT)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except DamagedError as error:
+        raise ManifestError(f"{error}; run the scenario again") from None
     try:
         _Manifest.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         raise ManifestError(f"{path}: {field or 'the manifest'}: {first['msg']}") from None
-    return dict(document)
+    return document
+
+
+def unreadable(path: Path, error: OSError) -> ManifestError:
+    """The error of a file of a run directory that cannot be read."""
+    return ManifestError(
+        f"{error.filename or path}: cannot be read ({error.strerror}); a run directory is what `anabranch run --out` writes"
+    )
+
+
+def write(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest of a result that is whole otherwise: into it, ``files`` and the ``checksums`` of its tables.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    files = Folder(folder).files()
+    manifest["files"] = [*files, *([] if REPORT in files else [REPORT])]
+    tables = [name for name in files if name.endswith(".parquet")]
+    manifest["checksums"] = {name: checksums.of_file(Folder(folder), name) for name in tables}
+    write_new(folder / MANIFEST, checksums.sealed_json(manifest))
 
 
 def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
@@ -122,31 +143,6 @@ def _programs(scenario: Scenario) -> list[dict[str, Any]]:
                 name = compiled["name" if kind == "program" else "class"]
                 found[stack, name, sha256] = {"stack": stack, "name": name, "sha256": sha256, kind: content}
     return list(found.values())
-
-
-def checksum(path: Path) -> int:
-    """The CRC-32 of a file's bytes (ISO-HDLC, as in PNG and zip)."""
-    value = 0
-    with path.open("rb") as file:
-        while piece := file.read(2**20):
-            value = zlib.crc32(piece, value)
-    return value
-
-
-def verify(directory: Path, manifest: Mapping[str, Any]) -> None:
-    """Compare the tables with the manifest's checksums: the Parquet reader ends the process for some damaged files.
-
-    Raises:
-        ManifestError: a table is damaged or cannot be read.
-    """
-    for name, expected in manifest.get("checksums", {}).items():
-        path = directory / name
-        try:
-            found = checksum(path)
-        except OSError as error:
-            raise ManifestError(f"{path}: cannot be read ({error.strerror}); run the scenario again") from None
-        if found != expected:
-            raise ManifestError(f"{path}: is damaged, its checksum differs from the manifest's; run the scenario again")
 
 
 class _Strict(BaseModel):
@@ -228,11 +224,13 @@ class _Manifest(_Strict):
     planned_runs: _Count = 0
     refused: list[_Refused] = Field(default_factory=list)
     """Variants that the engine does not run."""
-    files: list[str] = Field(default_factory=list)
-    checksums: dict[Annotated[str, Field(pattern=r"^(series/)?[^/]+\.parquet$")], int] = Field(default_factory=dict)
+    files: list[str]
+    checksums: dict[Annotated[str, Field(pattern=r"^(series/)?[^/]+\.parquet$")], int]
 
     @model_validator(mode="after")
     def _runs_have_the_keys(self) -> "_Manifest":
+        if missing := {"flows.parquet", "links.parquet"} - self.checksums.keys():
+            raise ValueError(f"checksums lacks {min(missing)}")
         numbers = [run.run for run in self.runs]
         if len(set(numbers)) < len(numbers):
             raise ValueError("two of the runs have one number")

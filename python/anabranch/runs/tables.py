@@ -10,11 +10,12 @@ import polars as pl
 
 from anabranch.captures import FOLDER as CAPTURES
 from anabranch.matrix_columns import with_keys
-from anabranch.output_files import unwritable, write_new_json, write_new_table
+from anabranch.output_files import unwritable, write_new_table
 from anabranch.result_tables import SCHEMAS, SERIES_TABLES
-from anabranch.results import MANIFEST, REPORT, ROUTES_FILE, SERIES, STATES_FILE
+from anabranch.results import SERIES
 from anabranch.runs.errors import Refusal
-from anabranch.runs.manifest import checksum, of_plan
+from anabranch.runs.manifest import of_plan
+from anabranch.runs.manifest import write as write_manifest
 from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
 
@@ -34,10 +35,10 @@ def write(
             with_keys(pl.DataFrame(schema=SCHEMAS[name]), plan.keys().clear())
         ]
         write_new_table(folder / f"{name}.parquet", pl.concat(tables))
-    for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
+    for name in ("states", "routes"):
         tables = [one.table(name) for one in finished if one.result.tables[name].height]
         if tables:
-            write_new_table(folder / file, pl.concat(tables))
+            write_new_table(folder / f"{name}.parquet", pl.concat(tables))
     records = []
     try:
         for one in finished:
@@ -45,14 +46,12 @@ def write(
             records.append(_record(one, _captures(one, folder)))
     except OSError as error:
         raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = of_plan(plan, finished, command)
     planned = sum(not isinstance(one, Refusal) for one in ended)
-    manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
+    manifest |= {"planned_runs": planned, "runs": records}
     if refusals:
         manifest["refused"] = [{"variant": one.case.values, "why": one.why} for one in refusals]
-    manifest["checksums"] = {name: checksum(folder / name) for name in files if name.endswith(".parquet")}
-    write_new_json(folder / MANIFEST, manifest)
+    write_manifest(folder, manifest)
     return manifest
 
 

@@ -36,7 +36,7 @@ class ProgramControl(Table):
             raise ValueError(f"{path}: has several congestion controls; choose one by name: {', '.join(names)}")
         if self.name is not None and self.name not in names:
             raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
-        encoded = base64.b64encode(path.read_bytes()).decode()
+        encoded = base64.b64encode(input_files.content(path, needs.LARGEST)).decode()
         self._compiled = {"program": encoded, "name": self.name or names[0]}
         self._needs_ecn = controls[self.name or names[0]]["needs_ecn"]
         return self

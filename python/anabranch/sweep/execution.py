@@ -64,8 +64,9 @@ def execute(
     rule = Until.read(until, max_seeds)
     refuse_after_fork()
     stop = Event()
-    note = ""
+    notes = []
     with Store(directory, sweep) as store, Interruptible(stop):
+        notes += [f"{path} was damaged and has been removed; its runs are run again." for path in store.damaged]
         work = _Work(sweep, store, stop, jobs or os.cpu_count() or 1, cluster, show_progress)
         work.run(sweep.numbers())
         if rule is not None:
@@ -73,11 +74,11 @@ def execute(
             found = SweepResult.load(directory)
             while not stop.is_set() and (further := rounds.further(found.scan())):
                 work.run(further)
-            note = "" if stop.is_set() else rounds.describe(found.scan())
-        if not stop.is_set():
-            store.complete()
+            if not stop.is_set():
+                notes.append(rounds.describe(found.scan()))
+        store.complete()
     result = SweepResult.load(directory)
-    return SweepResult(directory, result.document, interrupted=stop.is_set(), note=note)
+    return SweepResult(directory, result.document, interrupted=stop.is_set(), note="\n".join(notes))
 
 
 class _Work:

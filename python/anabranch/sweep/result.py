@@ -8,15 +8,17 @@ import polars as pl
 
 from anabranch.forks import refuse_after_fork
 from anabranch.report.run_directory import active_share
+from anabranch.results import UNREADABLE
 from anabranch.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, SUMMED_UP
-from anabranch.sweep.store import parts, read, read_plan
+from anabranch.sweep.errors import SweepError
+from anabranch.sweep.store import part_files, read_plan
 
 
 class SweepResult:
     """The directory of a sweep: :attr:`flows` has a row for each run and flow, :attr:`links` for each run and directed link."""
 
     def __init__(self, directory: Path, document: dict[str, Any], *, interrupted: bool = False, note: str = "") -> None:
-        """Takes the contents of ``sweep.json``; ``interrupted`` says that the sweep was stopped just now, ``note`` describes the seeds added."""
+        """Takes the contents of ``sweep.json``; ``interrupted`` says that the sweep was stopped just now, ``note`` describes damaged files and the seeds added."""
         self.directory = directory
         self.document = document
         self.interrupted = interrupted
@@ -37,9 +39,13 @@ class SweepResult:
         return ["engine", *self.document["treatments"], *self.document["conditions"]]
 
     def scan(self, table: str = FLOWS) -> pl.LazyFrame:
-        """A table (``flows`` or ``links``) without reading it whole, its rows in any order."""
+        """A table (``flows`` or ``links``), its rows in any order. The checksums of its files are verified; rows are read when they are wanted.
+
+        Raises:
+            anabranch.sweep.errors.SweepError: a file is damaged, and which.
+        """
         refuse_after_fork()
-        found = parts(self.directory, table)
+        found = part_files(self.directory, table)
         if found:
             return pl.scan_parquet(found)
         labels = dict.fromkeys([*self.document["treatments"], *self.document["conditions"]], pl.String)
@@ -94,14 +100,13 @@ class SweepResult:
         """The rows of a frame over the tables.
 
         Raises:
-            SweepError: a file is damaged, and which.
+            SweepError: polars cannot read them, although their checksums are right.
         """
         try:
             return frame.collect()
-        except (OSError, pl.exceptions.PolarsError):
-            for part in [*parts(self.directory, FLOWS), *parts(self.directory, LINKS)]:
-                read(part)  # says which
-            raise
+        except UNREADABLE as error:
+            reason = str(error).partition("\n")[0]
+            raise SweepError(f"{self.directory}: its tables cannot be read ({reason})") from None
 
     def to_json(self) -> dict[str, Any]:
         """The summary and the failures, as JSON has them."""

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from anabranch import units
-from anabranch.output_files import unwritable, write_new_json, write_new_table
+from anabranch.output_files import unwritable, write_new_table
 from anabranch.report.run_directory import IN_A_SWEEP
 from anabranch.result_tables import PREDICTED, SCHEMAS
-from anabranch.results import MANIFEST
+from anabranch.runs import manifest as manifests
 from anabranch.runs.manifest import FORMAT
 from anabranch.sweep.columns import COMPLETE, FLOWS, LINKS
 from anabranch.sweep.errors import SweepError
@@ -62,7 +62,7 @@ def write(result: SweepResult, folder: Path) -> None:
         "planned_runs": max(runs.height, document["planned_runs"] - result.failures.height),
         "runs": [_record(row, keys, document["units"]) for row in runs.to_dicts()],
     }
-    write_new_json(folder / MANIFEST, manifest)
+    manifests.write(folder, manifest)
 
 
 def _record(row: Mapping[str, Any], keys: list[str], units_of: Mapping[str, str]) -> dict[str, Any]:

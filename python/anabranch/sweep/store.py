@@ -9,23 +9,27 @@
 
 Finished runs are added to the latest part. It is written anew beside the tables, and renamed. So a reader never sees half a part, nor a
 run twice, and parts need not be compacted. Links are written before flows, so that a finished run has both.
+
+Each file has its own checksum. A damaged one is refused by readers. A sweep removes it, and its runs are not finished.
 """
 
-import json
-import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from anabranch import output_files
+from anabranch import checksums
+from anabranch.checksums import DamagedError
+from anabranch.folders import PARTIAL, Folder
 from anabranch.locks import Lock
-from anabranch.output_files import FileError, unwritable
-from anabranch.results import MANIFEST
-from anabranch.runs.directory import WORKSPACE
+from anabranch.output_files import FileError, parquet, unwritable, unwritable_below
+from anabranch.results import MANIFEST, UNREADABLE
+from anabranch.runs.stored import WORKSPACE
 from anabranch.sweep.columns import (
     COMPLETE,
     FACTS_SCHEMA,
@@ -42,25 +46,36 @@ from anabranch.sweep.plan import Sweep
 from anabranch.sweep.tasks import Batch
 
 PLAN = "sweep.json"
-FORMAT = 1
+FORMAT = 2
 ROWS_PER_PART = 100_000
-_LOCK, _KEPT, _NEW = "lock", "kept", "new.parquet"
+_LOCK, _NEW = "lock", "new.parquet"
+_KEPT = f"{WORKSPACE}/kept"
+_PART = re.compile(r"part-\d+\.parquet")
 _TABLES = (LINKS, FLOWS)
 """The tables in the order in which they are written."""
 
 
+class DamagedPartError(SweepError):
+    """A file of a sweep that is not as it was written."""
+
+
 class Store(AbstractContextManager["Store"]):
-    """The results of a sweep, locked for this process. ``finished`` has the numbers of the runs that need not be run."""
+    """The results of a sweep, locked for this process.
+
+    ``finished`` has the numbers of the runs that need not be run, and ``damaged`` the files that were removed because they were damaged.
+    """
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
         """Takes this directory and plan."""
         self.path = path
         self.finished: set[int] = set()
+        self.damaged: list[Path] = []
         self._sweep = sweep
-        self._workspace = path / WORKSPACE
-        self._lock = Lock(self._workspace / _LOCK, of=path)
+        self._folder = Folder(path)
+        self._workspace = self._folder.inside(WORKSPACE)
+        self._lock = Lock(self._workspace.path / _LOCK, of=path)
         self._schemas = {name: schema(name, sweep.labels([]).schema) for name in _TABLES}
-        self._where: dict[str, dict[str, Path]] = {name: {} for name in _TABLES}
+        self._where: dict[str, dict[str, str]] = {name: {} for name in _TABLES}
         """The file that has the results of a run, by its hash."""
         self._part: dict[str, int] = dict.fromkeys(_TABLES, 0)
         self._open: dict[str, pl.DataFrame] = {}
@@ -78,19 +93,24 @@ class Store(AbstractContextManager["Store"]):
 
         Raises:
             FileError: the directory holds something else, is in use, or cannot be written.
-            SweepError: a file of it is damaged.
+            SweepError: its plan is damaged, or a file of it cannot be read.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            _require_own(self.path)
-            self._workspace.mkdir(exist_ok=True)
         except OSError as error:
             raise unwritable(self.path, error) from None
+        try:
+            _require_own(self._folder)
+            self._workspace.make()
+        except OSError as error:
+            raise unwritable_below(self._folder, error) from None
         self._lock.__enter__()
         try:
             self._take_over()
-        except BaseException:
+        except BaseException as error:
             self.__exit__()
+            if isinstance(error, OSError):
+                raise unwritable_below(self._folder, error) from None
             raise
         return self
 
@@ -133,68 +153,105 @@ class Store(AbstractContextManager["Store"]):
             if rows:
                 try:
                     self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
-                except FileError as error:
-                    raise FileError(f"{error}; runs written before are kept, and the same command goes on") from None
+                except OSError as error:
+                    raise FileError(f"{unwritable_below(self._folder, error)}; {self._state()}") from None
         self.finished |= {number for _, number in pairs}
         self._numbers, self._recalled = {}, {}
         self._is_torn = False
 
+    def _state(self) -> str:
+        """What is left after a write has failed."""
+        if not self.path.is_dir():
+            return f"{self.path} was removed or renamed while the sweep went on, and its results with it"
+        if not _parts(self._folder, FLOWS):
+            return "no run has been written, or what was written has been removed; the same command begins anew"
+        return "runs written before are kept, and the same command goes on"
+
     def complete(self) -> None:
-        """Remove files of former plans whose results this plan has all taken."""
-        own = {run_hash for part in parts(self.path, FLOWS) for run_hash in _hashes(part)}
-        for path in [*self._kept_files(LINKS), *self._kept_files(FLOWS)]:
-            if own.issuperset(_hashes(path)):
-                path.unlink(missing_ok=True)
+        """Remove files of former plans whose results this plan has all taken.
+
+        Raises:
+            FileError: one of them cannot be removed.
+            SweepError: a part cannot be read.
+        """
+        own = {run_hash for part in _parts(self._folder, FLOWS) for run_hash in self._hashes(part)}
+        for name in [*self._kept_files(LINKS), *self._kept_files(FLOWS)]:
+            if own.issuperset(self._hashes(name)):
+                try:
+                    self._folder.remove(name)
+                except OSError as error:
+                    raise unwritable_below(self._folder, error) from None
 
     def __exit__(self, *_: object) -> None:
         """Release it."""
-        (self._workspace / _NEW).unlink(missing_ok=True)
-        self._lock.__exit__()
-        for folder in (self._workspace / _KEPT, self._workspace):
-            with suppress(OSError):  # there are kept results
-                folder.rmdir()
+        try:
+            self._workspace.remove(_NEW)
+        except OSError as error:
+            raise unwritable_below(self._workspace, error) from None
+        finally:
+            self._lock.__exit__()
+            for name in (_KEPT, WORKSPACE):
+                self._folder.remove_empty(name)  # unless there are kept results
 
     def _take_over(self) -> None:
-        former = _read_plan(self.path / PLAN)
+        former = _read_plan(self._folder)
         if former is None or former.get("fingerprint") != self._sweep.fingerprint:
             if former is not None:
                 # From here on, numbers may belong to either plan, so only hashes identify runs.
-                output_files.write_json(self.path / PLAN, former | {"fingerprint": None})
+                self._folder.write(PLAN, checksums.sealed_json(former | {"fingerprint": None}))
             for name in _TABLES:
-                for part in parts(self.path, name):
+                for part in _parts(self._folder, name):
                     self._keep(name, part)
             document = {"format": FORMAT, **self._sweep.document(), "fingerprint": self._sweep.fingerprint}
-            output_files.write_json(self.path / PLAN, document)
-        for path in self._kept_files(LINKS):
-            self._where[LINKS] |= dict.fromkeys(_hashes(path), path)
-        for path in self._kept_files(FLOWS):
-            head = read(path, ["run_hash", "status"]).filter(~self._is_to_be_run(self._where[LINKS]))
-            self._where[FLOWS] |= dict.fromkeys(head["run_hash"].unique(), path)
+            self._folder.write(PLAN, checksums.sealed_json(document))
+        for file in self._kept_files(LINKS):
+            self._where[LINKS] |= dict.fromkeys(self._hashes(file), file)
+        for file in self._kept_files(FLOWS):
+            head = self._whole(file, ["run_hash", "status"])
+            if head is not None:
+                own = head.filter(~self._is_to_be_run(self._where[LINKS]))["run_hash"].unique()
+                self._where[FLOWS] |= dict.fromkeys(own, file)
         self._find_finished()
+
+    def _whole(self, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+        """A file of a table; ``None`` for a damaged one, which is removed."""
+        try:
+            return _read(self._folder, file, columns)
+        except DamagedPartError:
+            self._folder.remove(file)
+            self.damaged.append(self.path / file)
+            return None
+
+    def _hashes(self, file: str) -> list[str]:
+        rows = self._whole(file, ["run_hash"])
+        return [] if rows is None else rows["run_hash"].unique().to_list()
 
     def _find_finished(self) -> None:
         """Find the finished runs. Remove runs that are tried again, and links without flows."""
         known: set[str] = set()
-        is_finished = ~self._is_to_be_run({run_hash for part in parts(self.path, LINKS) for run_hash in _hashes(part)})
-        for part in parts(self.path, FLOWS):
-            whole = read(part, ["run", "run_hash", "status"])
+        linked = {run_hash for part in _parts(self._folder, LINKS) for run_hash in self._hashes(part)}
+        is_finished = ~self._is_to_be_run(linked)
+        for part in _parts(self._folder, FLOWS):
+            whole = self._whole(part)
+            if whole is None:
+                continue
             head = whole.filter(is_finished)
             if head.height < whole.height:
-                self._rewrite(part, read(part).filter(is_finished))
+                self._rewrite(part, head)
             self.finished |= set(head["run"])
             hashes = head["run_hash"].unique().to_list()
             known |= set(hashes)
             self._where[FLOWS] |= dict.fromkeys(hashes, part)
-        for part in parts(self.path, LINKS):
-            found = set(_hashes(part))
+        for part in _parts(self._folder, LINKS):
+            found = set(self._hashes(part))
             if not known >= found:
-                self._rewrite(part, read(part).filter(pl.col("run_hash").is_in(list(known))))
+                self._rewrite(part, _read(self._folder, part).filter(pl.col("run_hash").is_in(list(known))))
             self._where[LINKS] |= dict.fromkeys(known & found, part)
         for name in _TABLES:
-            own = parts(self.path, name)
+            own = _parts(self._folder, name)
             if own:
-                self._part[name] = int(own[-1].stem.partition("-")[2])
-                self._keep_open(name, read(own[-1]))
+                self._part[name] = _number(own[-1])
+                self._keep_open(name, _read(self._folder, own[-1]))
 
     def _is_to_be_run(self, linked: Iterable[str]) -> pl.Expr:
         """Whether a run of ``flows`` is tried again: it has failed, or the plan wants its links, of which the file was damaged and removed."""
@@ -203,40 +260,45 @@ class Store(AbstractContextManager["Store"]):
             return is_failed
         return is_failed | ((pl.col("status") == COMPLETE) & ~pl.col("run_hash").is_in(list(linked)))
 
-    def _rewrite(self, part: Path, rows: pl.DataFrame) -> None:
+    def _rewrite(self, part: str, rows: pl.DataFrame) -> None:
         if rows.is_empty():
-            part.unlink()
+            self._folder.remove(part)
         else:
             self._write(part, rows)
 
-    def _keep(self, name: str, part: Path) -> None:
+    def _keep(self, name: str, part: str) -> None:
         """Move a part to the results of former plans."""
-        rows = _once(read(part))
+        whole = self._whole(part)
+        if whole is None:
+            return
+        rows = _once(whole)
         if name == FLOWS:
             rows = rows.filter(pl.col("status") != FAILED)
-        data = output_files.parquet(conformed(rows, RESULT_SCHEMAS[name]))
-        folder = self._workspace / _KEPT
-        folder.mkdir(exist_ok=True)
+        data = checksums.sealed_parquet(parquet(conformed(rows, RESULT_SCHEMAS[name])))
+        self._folder.inside(_KEPT).make()
         # Named by content, so that a move that was killed half way ends with one file.
-        output_files.write_bytes(folder / f"{name}-{sha256(data).hexdigest()[:32]}.parquet", data)
-        part.unlink()
+        self._folder.write(f"{_KEPT}/{name}-{sha256(data).hexdigest()[:32]}.parquet", data)
+        self._folder.remove(part)
 
-    def _kept_files(self, name: str) -> list[Path]:
-        return sorted((self._workspace / _KEPT).glob(f"{name}-*.parquet"))
+    def _kept_files(self, name: str) -> list[str]:
+        entries = self._folder.inside(_KEPT).entries()
+        return [f"{_KEPT}/{file}" for file in entries if re.fullmatch(rf"{name}-[0-9a-f]+\.parquet", file)]
 
     def _found(self, name: str) -> Iterator[pl.DataFrame]:
         """The results that are recalled."""
-        wanted: dict[Path, list[str]] = {}
+        wanted: dict[str, list[str]] = {}
         for run_hash in self._recalled:
             if run_hash in self._where[name]:
                 wanted.setdefault(self._where[name][run_hash], []).append(run_hash)
-        for path, hashes in wanted.items():
-            yield conformed(_once(read(path).filter(pl.col("run_hash").is_in(hashes))), RESULT_SCHEMAS[name])
+        for file, hashes in wanted.items():
+            yield conformed(
+                _once(_read(self._folder, file).filter(pl.col("run_hash").is_in(hashes))), RESULT_SCHEMAS[name]
+            )
 
     def _append(self, name: str, rows: pl.DataFrame) -> None:
         new = conformed(rows, self._schemas[name])
         former = self._open.get(name, new.clear())
-        part = self.path / name / f"part-{self._part[name]:05}.parquet"
+        part = f"{name}/part-{self._part[name]:05}.parquet"
         whole = pl.concat([former, new]).sort(ROWS_OF_A_RUN[name])
         self._write(part, whole)
         self._where[name] |= dict.fromkeys(new["run_hash"].unique().to_list(), part)
@@ -249,27 +311,32 @@ class Store(AbstractContextManager["Store"]):
             self._open.pop(name, None)
             self._part[name] += 1
 
-    def _write(self, part: Path, rows: pl.DataFrame) -> None:
-        new = self._workspace / _NEW
-        output_files.write_bytes(new, output_files.parquet(rows))
-        try:
-            part.parent.mkdir(exist_ok=True)
-            os.replace(new, part)
-        except OSError as error:
-            raise unwritable(part, error) from None
+    def _write(self, part: str, rows: pl.DataFrame) -> None:
+        self._workspace.write(_NEW, checksums.sealed_parquet(parquet(rows)))
+        self._folder.inside(part.partition("/")[0]).make()
+        self._workspace.move(_NEW, self._folder, part)
 
 
-def parts(directory: Path, name: str) -> list[Path]:
-    """The parts of a table, in their order."""
-    return sorted((directory / name).glob("part-*.parquet"))
+def part_files(directory: Path, table: str) -> list[Path]:
+    """The parts of a table, in their order, each of them whole.
+
+    Raises:
+        SweepError: one is damaged, or cannot be read.
+    """
+    folder = Folder(directory)
+    found = _parts(folder, table)
+    for part in found:
+        _checked(folder, part)
+    return [directory / part for part in found]
 
 
 def finished_runs(directory: Path, sweep: Sweep) -> set[int]:
     """The numbers of the runs that are finished in a directory, if its plan is this one; none otherwise."""
-    document = _read_plan(directory / PLAN)
+    folder = Folder(directory)
+    document = _read_plan(folder)
     if document is None or document.get("fingerprint") != sweep.fingerprint:
         return set()
-    heads = [read(part, ["run", "status"]) for part in parts(directory, FLOWS)]
+    heads = [_read(folder, part, ["run", "status"]) for part in _parts(folder, FLOWS)]
     return {number for head in heads for number in head.filter(pl.col("status") != FAILED)["run"]}
 
 
@@ -279,30 +346,45 @@ def read_plan(directory: Path) -> dict[str, Any]:
     Raises:
         SweepError: there is none, or it is damaged.
     """
-    found = _read_plan(directory / PLAN)
+    found = _read_plan(Folder(directory))
     if found is None:
         raise SweepError(f"{directory}: is not the directory of a sweep; `anabranch sweep` writes one")
     return found
 
 
-def _read_plan(path: Path) -> dict[str, Any] | None:
+def _read_plan(folder: Folder) -> dict[str, Any] | None:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        return checksums.read_json(folder, PLAN, FORMAT)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
-        raise SweepError(f"{path}: cannot be read ({error}); remove it, and `anabranch sweep` makes it anew") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise SweepError(f"{path}: is not of format {FORMAT}, which this version reads; give another directory")
-    return document
+    except OSError as error:
+        raise _unreadable(folder, PLAN, error) from None
+    except DamagedError as error:
+        raise SweepError(
+            f"{error}; if this is the directory of a sweep, remove the file, and `anabranch sweep` makes it anew"
+        ) from None
 
 
-def _require_own(path: Path) -> None:
-    names = {entry.name for entry in path.iterdir()}
+def _parts(folder: Folder, table: str) -> list[str]:
+    try:
+        names = folder.inside(table).entries()
+    except OSError as error:
+        raise _unreadable(folder, table, error) from None
+    return sorted((f"{table}/{name}" for name in names if _PART.fullmatch(name)), key=_number)
+
+
+def _number(part: str) -> int:
+    return int(part.rpartition("-")[2].partition(".")[0])
+
+
+def _require_own(folder: Folder) -> None:
+    names = {*folder.entries()}
     # A command that is killed before it has written its plan leaves a part of that.
-    others = sorted(names - {PLAN, PLAN + output_files.PARTIAL, WORKSPACE, FLOWS, LINKS})
+    others = sorted(names - {PLAN, PLAN + PARTIAL, WORKSPACE, FLOWS, LINKS})
     if MANIFEST in names or (others and PLAN not in names):
-        raise FileError(f"{path}: holds {others[0]}, so it is not the directory of a sweep; give another by --out")
+        raise FileError(
+            f"{folder.path}: holds {others[0]}, so it is not the directory of a sweep; give another by --out"
+        )
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
@@ -310,20 +392,32 @@ def _once(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("run") == pl.col("run").min().over("run_hash")) if "run" in rows.columns else rows
 
 
-def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def _read(folder: Folder, part: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A part of a table, or some of its columns.
 
     Raises:
+        DamagedPartError: it is not as it was written.
         SweepError: it cannot be read.
     """
+    data = _checked(folder, part)
     try:
-        return pl.read_parquet(path, columns=None if columns is None else list(columns))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise SweepError(
-            f"{path}: cannot be read ({reason}); remove it, and `anabranch sweep` runs its runs again"
-        ) from None
+        return pl.read_parquet(data, columns=None if columns is None else list(columns))
+    except UNREADABLE as error:
+        raise _unreadable(folder, part, error) from None
 
 
-def _hashes(path: Path) -> list[str]:
-    return read(path, ["run_hash"])["run_hash"].unique().to_list()
+def _checked(folder: Folder, part: str) -> BytesIO:
+    """The bytes of a file that is as it was written."""
+    try:
+        return checksums.read_parquet(folder, part)
+    except OSError as error:
+        raise _unreadable(folder, part, error) from None
+    except DamagedError as error:
+        raise DamagedPartError(f"{error}; `anabranch sweep` removes it and runs its runs again") from None
+
+
+def _unreadable(folder: Folder, name: str, error: BaseException) -> SweepError:
+    path, reason = folder.path / name, str(error).partition("\n")[0]
+    if isinstance(error, OSError) and error.filename and error.strerror:  # else polars raises it, without them
+        path, reason = Path(error.filename), error.strerror
+    return SweepError(f"{path}: cannot be read ({reason}); remove it, and `anabranch sweep` runs its runs again")
