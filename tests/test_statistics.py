@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from report_fixture import replace_table, write_run_directory
 
 from anabranch import statistics
@@ -155,16 +157,64 @@ def test_completion_times_are_those_of_the_flows() -> None:
                 assert row[name.format(what)] == pytest.approx(factor * np.percentile(times, share))
 
 
-def test_flows_that_did_not_finish_count_with_the_time_they_had() -> None:
-    """Dropped, they would leave the two that were quick."""
-    found = statistics.completion_times(
-        sized(fct_s=[1.0, 1.0, None, None], start_s=[10.0, 10.0, 20.0, 40.0]), ["variant"]
-    )
-    row = found.row(0, named=True)
+def test_an_unfinished_flow_enters_no_figure_that_it_could_change() -> None:
+    """Two flows of 1 s, and two that had run for 80 s and 60 s: at least half of the flows take longer than 1 s."""
+    times: dict[str, object] = {"fct_s": [1.0, 1.0, None, None], "start_s": [10.0, 10.0, 20.0, 40.0]}
+    row = statistics.completion_times(sized(**times), ["variant"]).row(0, named=True)
     assert (row["flows"], row["unfinished"]) == (4, 2)
-    assert row["fct_mean_s"] == pytest.approx((1 + 1 + 80 + 60) / 4)
-    assert row["fct_median_s"] == pytest.approx((1 + 60) / 2)
-    assert row["slowdown_mean"] == pytest.approx((1 + 1 + 80 + 60) / 4 / 0.5)
+    assert [row[f"fct_{figure}_s"] for figure in statistics.FIGURES] == [None] * 4
+    assert [row[f"slowdown_{figure}"] for figure in statistics.FIGURES] == [None] * 4
+    assert row["fct_interval_s"] is None
+    assert row["fct_mean_at_least_s"] == pytest.approx((1 + 1 + 80 + 60) / 4)
+    assert row["fct_median_at_least_s"] == pytest.approx((1 + 60) / 2)
+    assert row["slowdown_mean_at_least"] == pytest.approx((1 + 1 + 80 + 60) / 4 / 0.5)
+
+
+def test_a_slowdown_so_far_is_at_least_1() -> None:
+    """A flow that began 0.2 s before the end, and needs 0.5 s in an idle network, had a slowdown of 0.4."""
+    row = statistics.completion_times(sized(fct_s=[None], start_s=[99.8]), ["variant"]).row(0, named=True)
+    assert row["slowdown_median"] is None
+    assert row["slowdown_median_at_least"] == 1.0
+    assert row["fct_median_at_least_s"] == 0.5
+
+
+def test_the_interval_over_runs_is_unknown_if_the_mean_of_one_is() -> None:
+    found = statistics.completion_times(sized(run=[0, 1, 2], fct_s=[0.5, 2.0, None]), ["variant"])
+    assert found["fct_interval_s"][0] is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 10)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
+)
+def test_a_figure_that_is_stated_is_that_of_the_flows_if_all_had_finished(
+    flows: list[tuple[int, int]], draw: random.Random
+) -> None:
+    """Random right-censored samples, with many equal values, against numpy's percentiles of the whole sample.
+
+    Each flow has its time in an idle network, and what it takes beyond that. The lower bounds hold as well.
+    """
+    idle = [float(least) for least, _ in flows]
+    true = [float(least + more) for least, more in flows]
+    # A run that ends while a flow is under way, at any instant.
+    ran = [draw.choice([time, math.inf, 0.0, time * draw.random()]) for time in true]
+    seen = [time if time <= had else None for time, had in zip(true, ran, strict=True)]
+    starts = [100.0 - (0.0 if math.isinf(had) else had) for had in ran]
+    table = sized(fct_s=pl.Series(seen, dtype=pl.Float64), start_s=starts, idle_fct_s=idle, warm_up_s=-1e9)
+    row = statistics.completion_times(table.with_columns(start_s=pl.col("start_s") - 1e-9), ["variant"]).row(
+        0, named=True
+    )
+    assert row["unfinished"] == seen.count(None)
+    slow = [time / least for time, least in zip(true, idle, strict=True)]
+    percentiles = (("median", 50), ("p95", 95), ("p99", 99))
+    for name, unit, whole in (("fct", "_s", true), ("slowdown", "", slow)):
+        exact = {"mean": np.mean(whole)} | {what: np.percentile(whole, share) for what, share in percentiles}
+        for figure in statistics.FIGURES:
+            stated, least = row[f"{name}_{figure}{unit}"], row[f"{name}_{figure}_at_least{unit}"]
+            assert least <= exact[figure] * (1 + 1e-9)
+            if stated is not None:
+                assert stated == least == pytest.approx(exact[figure])
+        assert (row[f"{name}_mean{unit}"] is None) == (None in seen)
 
 
 def test_flows_of_the_warm_up_are_counted_and_left_out() -> None:

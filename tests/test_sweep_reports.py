@@ -118,9 +118,11 @@ def test_the_table_says_which_completion_times_are_lower_bounds(
     scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "10kB"'))
     assert status(["sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"), "-j", "1"]) == 0
     _, head, small, large, *notes = capsys.readouterr().out.splitlines()
-    assert head.split()[-1] == "unfinished"
-    assert [row.split()[-1] for row in (small, large)] == ["0", "2"]
-    assert any("lower bounds" in note for note in notes)
+    assert head.split()[-1] == "finished"
+    assert [row.split()[-3:] for row in (small, large)] == [["2", "of", "2"], ["0", "of", "2"]]
+    assert "≥" not in small
+    assert "≥ 8." in large, "it needs 8 s in an idle network"
+    assert any("at least" in note for note in notes)
 
 
 def test_a_long_report_says_that_it_is_made(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,9 +19,7 @@ PREDICTED = (
     "flows.parquet has those of all."
 )
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
-UNFINISHED = (
-    "Flows that had not finished count with the time that they had had: the figures of their rows are lower bounds."
-)
+UNFINISHED = "≥: at least so much, because flows of the row had not finished; the figure is not known."
 
 
 def tables(runs: Runs) -> Iterator[TextTable]:
@@ -47,7 +45,7 @@ def _summary(runs: Runs) -> TextTable:
         stalls = (quantity(one["longest_stall_s"], "s"), quantity(one["reassembly_peak_bytes"], "B"))
         return (
             *runs.variants[one["variant"]].values.values(),
-            f"{one['runs']}, {one['interrupted']} interrupted" if one["interrupted"] else str(one["runs"]),
+            runs_that_count(one),
             *(goodput if lasting else ()),
             *(() if predicted else counts),
             *(stalls if waits else ()),
@@ -63,9 +61,30 @@ def _summary(runs: Runs) -> TextTable:
         *(("Jain",) if lasting else ()),
     )
     notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
+    interrupted = int(runs.table["interrupted"].sum())
+    if interrupted:
+        notes += (
+            f"Not among them: {interrupted} of {runs.table.height} runs, which were interrupted; flows.parquet has their flows.",
+        )
     if statistics.seeds_agree(runs.flows):
         notes += (statistics.SEEDS_AGREE,)
     return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), notes)
+
+
+def figure(row: Mapping[str, Any], name: str, unit: str, show: Callable[[float | None], str]) -> str:
+    """A figure of :func:`anabranch.statistics.completion_times` as text: its value, or ``≥`` and its lower bound."""
+    value, least = row[f"{name}{unit}"], row[f"{name}_at_least{unit}"]
+    return show(value) if value is not None or least is None else f"≥ {show(least)}"
+
+
+def finished(flows: int, unfinished: int) -> str:
+    """How many of the flows finished: ``37 of 40``."""
+    return f"{flows - unfinished} of {flows}"
+
+
+def runs_that_count(row: Mapping[str, Any]) -> str:
+    """The number of runs in a row of :func:`anabranch.statistics.summary`: ``4 of 5`` if one was interrupted."""
+    return f"{row['runs']} of {row['runs'] + row['interrupted']}" if row["interrupted"] else str(row["runs"])
 
 
 def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> TextTable:
@@ -74,14 +93,13 @@ def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> Tex
             *runs.variants[one["variant"]].values.values(),
             *(one[name] for name in by[1:]),
             size_class(one["size_from_bytes"], one["size_below_bytes"]),
-            str(one["flows"]),
-            str(one["unfinished"]),
-            *(quantity(one[f"fct_{what}_s"], "s") for what in statistics.FIGURES),
-            *(plain(one[f"slowdown_{what}"]) for what in statistics.FIGURES),
+            finished(one["flows"], one["unfinished"]),
+            *(figure(one, f"fct_{what}", "_s", lambda value: quantity(value, "s")) for what in statistics.FIGURES),
+            *(figure(one, f"slowdown_{what}", "", plain) for what in statistics.FIGURES),
         )
 
     names = ("mean", "median", "95th", "99th")
-    head = (*runs.keys, *by[1:], "size", "flows", "unfinished", *names, "slowdown", *names[1:])
+    head = (*runs.keys, *by[1:], "size", "finished", *names, "slowdown", *names[1:])
     notes = [f"Completion times: mean, median, 95th and 99th percentile. {SLOWDOWN}"]
     if times["unfinished"].sum():
         notes.append(UNFINISHED)

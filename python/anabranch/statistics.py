@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import polars as pl
 
@@ -100,29 +100,34 @@ def jain_index(goodput: pl.Expr) -> pl.Expr:
 def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = None) -> pl.DataFrame:
     """A row for each combination of the columns ``by``: means over the runs, in the order of first appearance.
 
-    ``runs`` has a row for each run, with the columns that identify it and those of ``by`` that all its flows share. It counts runs
-    without flows too; without it, the runs are those of the flows.
+    ``runs`` has a row for each run, with the columns that identify it, those of ``by`` that all its flows share, and ``interrupted``. It counts
+    runs without flows too; without it, the runs are those of the flows. ``flows`` has no flow of an interrupted run.
 
     Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` adds up the flows
     that send to the end of the run: those without a size, and those of a traffic group of which no flow has finished. A
-    flow counts with its share of the measured time, if the column ``active_share`` gives it. Without such flows goodput
+    flow counts with its share of the measured time, if the column ``active_share`` gives it. A flow that did not finish has its goodput over the
+    time until the end of the run. Without such flows goodput
     is null; use :func:`completion_times` instead. ``flow_goodput_bps`` is the mean of these flows, and
     ``jain_index`` is over those of them that are TCP.
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
     with a single run; rates below :data:`LEAST_RATE_BPS` are 0. It is null for predictions too, which do not depend on seeds.
     ``low_bps`` and ``high_bps``, columns of predicted runs only, are the ends of the interval of a single flow.
-    Ratios are of the sums over all runs; ``timeouts`` is the mean of a run. ``interrupted`` is how many of the ``runs`` were
-    cut short, if a column says so.
+    Ratios are of the sums over all runs; ``timeouts`` is the mean of a run. ``interrupted`` is how many further runs were
+    cut short: they enter no other column, neither ``runs``.
     ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
     rows = per_run(flows, by)
-    grouped = (rows if runs is None else _with_empty(rows, by, runs)).group_by(by, maintain_order=True)
+    rows = rows.with_columns(interrupted=pl.lit(False)) if runs is None else _with_empty(rows, by, runs)
+    grouped = rows.group_by(by, maintain_order=True)
     measured = pl.col("goodput_bps").filter(~pl.col("predicted"))
-    sent, resent = known_sum("segments_sent"), known_sum("retransmits")
+    sent, resent, spurious, reordered = (
+        known_sum(pl.col(name).filter(~pl.col("interrupted")))
+        for name in ("segments_sent", "retransmits", "spurious_retransmits", "reordered_segments")
+    )
     table = grouped.agg(
-        pl.len().alias("runs"),
+        (~pl.col("interrupted")).sum().alias("runs"),
         pl.col("interrupted").sum(),
         pl.col("flows").mean(),
         measured.alias("_goodput_of_runs"),
@@ -131,12 +136,12 @@ def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = 
         pl.col(["low_bps", "high_bps"] if "low_bps" in flows.columns else []).mean(),
         retransmit_ratio=resent / sent,
         # For segments in flight when the warm-up ends, only the arrival is counted.
-        spurious_ratio=pl.when(resent > 0).then((known_sum("spurious_retransmits") / resent).clip(upper_bound=1)),
-        reordered_ratio=known_sum("reordered_segments") / sent,
+        spurious_ratio=pl.when(resent > 0).then((spurious / resent).clip(upper_bound=1)),
+        reordered_ratio=reordered / sent,
     )
     return (
         table.with_columns(
-            _half_widths("_goodput_of_runs").alias("goodput_interval_bps"),
+            half_widths("_goodput_of_runs").alias("goodput_interval_bps"),
             pl.col("retransmit_ratio", "spurious_ratio", "reordered_ratio").fill_nan(None),
         )
         .with_columns(
@@ -153,9 +158,9 @@ def lasting_goodput(by: Sequence[str]) -> pl.Expr:
     return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
 
 
-def known_sum(name: str) -> pl.Expr:
-    """The sum of a column; null if one of its values is unknown."""
-    return pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum())
+def known_sum(values: pl.Expr) -> pl.Expr:
+    """The sum of values; null if one of them is unknown."""
+    return pl.when(values.is_not_null().all()).then(values.sum())
 
 
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -169,11 +174,10 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     goodput = pl.col("_goodput")
     lasting = flows.with_columns(_goodput=lasting_goodput(by))
     return lasting.group_by([*dict.fromkeys([*_run(flows), *by])], maintain_order=True).agg(
-        *(known_sum(name).alias(name) for name in _COUNTS),
+        *(known_sum(pl.col(name)).alias(name) for name in _COUNTS),
         pl.col("srtt_s", "reordering_extent_mean").mean(),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
         flows=pl.len(),
-        interrupted=(pl.col("interrupted") if "interrupted" in flows.columns else pl.lit(False)).first(),
         goodput_bps=pl.when(goodput.count() > 0).then((goodput * share).sum()),
         flow_goodput_bps=goodput.mean(),
         jain_index=jain_index(goodput.filter(pl.col("stack").is_not_null())),
@@ -190,14 +194,14 @@ _COUNTS = ("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "
 
 
 def _with_empty(rows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame) -> pl.DataFrame:
-    """The rows of :func:`per_run`, and one for each run that has no flow of a group of which another such run has some."""
+    """The rows of :func:`per_run`, and one for each run that has no flow of a group of which another such run has some; each with ``interrupted``."""
     shared = [name for name in by if name in runs.columns]
     wanted = runs.select(*_run(rows), *shared, "interrupted")
     if len(shared) < len(by):
         groups = rows.select(by).unique(maintain_order=True)
         wanted = wanted.join(groups, on=shared, maintain_order="left_right")
     on = [*_run(rows), *by]
-    every = wanted.join(rows.drop("interrupted"), on=on, how="left", nulls_equal=True, maintain_order="left")
+    every = wanted.join(rows, on=on, how="left", nulls_equal=True, maintain_order="left")
     # A run that was cut short says nothing of flows that it might have had.
     is_empty = pl.col("flows").is_null() & ~pl.col("interrupted")
     zeros = (pl.when(is_empty).then(0).otherwise(name).alias(name) for name in ("flows", *_COUNTS))
@@ -229,17 +233,21 @@ def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     them. A row for all sizes has ``size_from_bytes`` 0 and no ``size_below_bytes``; :data:`SIZE_CLASSES` are the bounds.
 
     ``flows`` counts the flows that started after the warm-up, and ``warm_up_flows`` the flows before, which do not count further.
-    ``unfinished`` of them had not finished when the run ended. These count with the time that they had had by then, so
-    that all figures of their row are lower bounds. Quantiles are over the flows of all runs, interpolated linearly
+    ``unfinished`` of them had not finished when the run ended (right-censored): their completion time is at least the time
+    so far, and at least that in an idle network. A mean is unknown with such a flow. A quantile is known if every such
+    flow ends beyond it, whatever time it takes. The columns ``..._at_least`` bound all figures from below; they are
+    equal to what is known. Quantiles are over the flows of all runs, interpolated linearly
     (Hyndman and Fan 1996, type 7). Slowdown is the completion time over that in an idle network. ``fct_interval_s`` is
-    half the width of the 95 % confidence interval over the means of the runs, null for predictions.
+    half the width of the 95 % confidence interval over the means of the runs, null for predictions and where a mean is unknown.
     """
-    time = pl.coalesce("fct_s", pl.col("simulated_s") - pl.col("start_s"))
-    size = pl.col("size_bytes")
+    so_far = pl.max_horizontal(pl.col("simulated_s") - pl.col("start_s"), "idle_fct_s")
+    size, idle = pl.col("size_bytes"), pl.col("idle_fct_s")
     bounds = [0, *SIZE_CLASSES]
     sized = flows.filter(size.is_not_null(), pl.col("start_s") < pl.col("simulated_s")).with_columns(
-        time=time,
-        slow=time / pl.col("idle_fct_s"),
+        time=pl.col("fct_s"),
+        time_so_far=so_far,
+        slow=pl.col("fct_s") / idle,
+        slow_so_far=so_far / idle,
         counts=pl.col("start_s") >= pl.col("warm_up_s"),
         size_from_bytes=pl.max_horizontal(pl.when(size >= bound).then(bound) for bound in bounds).cast(pl.UInt64),
         first=pl.int_range(pl.len()),
@@ -266,25 +274,45 @@ def worth_showing(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    measured = pl.when(~is_predicted(flows)).then(pl.col("time").mean())
+    mean, _ = _bounded("time", pl.Expr.mean)
+    measured = pl.when(~is_predicted(flows)).then(mean)
     means = flows.filter("counts").group_by([*dict.fromkeys([*by, *_run(flows)])]).agg(measured.alias("time"))
-    intervals = means.group_by(by).agg(pl.col("time").alias("_means"))
-
-    def figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:
-        values = pl.col(column).filter("counts")
-        quantiles = (values.quantile(share, "linear") for share in (0.5, 0.95, 0.99))
-        return {f"{name}_{what}{unit}": one for what, one in zip(FIGURES, (values.mean(), *quantiles), strict=True)}
-
+    known = pl.col("time").is_not_null().all()
+    intervals = means.group_by(by).agg(pl.when(known).then(pl.col("time").implode()).alias("_means"))
     table = flows.group_by(by).agg(
         flows=pl.col("counts").sum(),
         unfinished=(pl.col("counts") & pl.col("fct_s").is_null()).sum(),
         warm_up_flows=(~pl.col("counts")).sum(),
-        **figures("time", "fct", "_s"),
-        **figures("slow", "slowdown", ""),
+        **_figures("time", "fct", "_s"),
+        **_figures("slow", "slowdown", ""),
         first=pl.col("first").min(),
     )
     joined = table.join(intervals, on=by, how="left", nulls_equal=True)
-    return joined.with_columns(_half_widths("_means").alias("fct_interval_s")).drop("_means")
+    return joined.with_columns(half_widths("_means").alias("fct_interval_s")).drop("_means")
+
+
+def _figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:
+    """:data:`FIGURES` of a column, and then their lower bounds."""
+    shares = (0.5, 0.95, 0.99)
+    found = [_bounded(column, pl.Expr.mean)]
+    found += [_bounded(column, partial(pl.Expr.quantile, quantile=share, interpolation="linear")) for share in shares]
+    exact, least = zip(*found, strict=True)
+    columns = {f"{name}_{what}{unit}": one for what, one in zip(FIGURES, exact, strict=True)}
+    return columns | {f"{name}_{what}_at_least{unit}": one for what, one in zip(FIGURES, least, strict=True)}
+
+
+def _bounded(column: str, figure: Callable[[pl.Expr], pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+    """A figure over the flows that count, null if unknown, and its lower bound.
+
+    The figure must not fall if a value grows. So it lies between its values with the unfinished flows at their time so far,
+    and with them at infinity. It is known if these are equal.
+    """
+    so_far = pl.col(f"{column}_so_far")
+    least, most = (
+        figure(pl.coalesce(column, pl.when(so_far.is_not_null()).then(rest)).filter("counts"))
+        for rest in (so_far, pl.lit(math.inf))
+    )
+    return pl.when(least == most).then(least), least
 
 
 def waits_long(flows: pl.DataFrame) -> bool:
@@ -298,7 +326,7 @@ def waits_long(flows: pl.DataFrame) -> bool:
     return flows.filter(long | (pl.col("reassembly_peak_bytes") > LARGE_REASSEMBLY_BYTES)).height > 0
 
 
-def _half_widths(name: str) -> pl.Expr:
+def half_widths(name: str) -> pl.Expr:
     """:func:`half_width` of each list of a column, without its nulls."""
     return pl.col(name).map_elements(lambda values: half_width(values.drop_nulls().to_list()), return_dtype=pl.Float64)
 
@@ -315,8 +343,9 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
 def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
     """The empirical distribution function: a ``value``, and the ``share`` at or below it; at most ``points`` rows.
 
-    A null is a value above all others: with one, the shares end below 1. ``low`` and ``high`` are the band of
-    :func:`distribution_band`, within 0 and 1.
+    A null is a value of which only a lower bound is known, such as that of an unfinished flow. It counts as greater than all others: with
+    one, ``share`` is a lower bound, and ends below 1. ``low`` and ``high`` are the band of :func:`distribution_band`, within 0 and 1.
+    The band has room for any value of the nulls.
     """
     ordered = values.drop_nulls().sort()
     count = len(ordered)
@@ -331,7 +360,7 @@ def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFram
             "value": ordered.gather([rank - 1 for rank in ranks]),
             "share": shares,
             "low": (shares - half).clip(lower_bound=0),
-            "high": (shares + half).clip(upper_bound=1),
+            "high": (shares + values.null_count() / len(values) + half).clip(upper_bound=1),
         }
     )
 

@@ -147,7 +147,7 @@ def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
 
 
 def _print_summary(result: "SweepResult") -> None:
-    from anabranch.run_tables import UNFINISHED
+    from anabranch.run_tables import UNFINISHED, figure, finished
 
     summary = result.summary
     print(result.document["title"])
@@ -162,18 +162,19 @@ def _print_summary(result: "SweepResult") -> None:
     if given:
         first = summary.select(given).unique(maintain_order=True)
         summary = first.join(summary, on=given, nulls_equal=True, maintain_order="left_right")
-    has_sizes = summary["fct_mean_s"].count() > 0
+    has_sizes = summary["unfinished"].count() > 0
 
     def row(one: dict[str, Any]) -> tuple[str, ...]:
         values = (one[key] for key in keys)
         rates = (quantity(one[name], "bit/s") for name in ("goodput_bps", "goodput_interval_bps"))
-        times = (quantity(one[name], "s") for name in ("fct_mean_s", "fct_interval_s"))
+        done = "-" if one["unfinished"] is None else finished(one["finished"] + one["unfinished"], one["unfinished"])
+        times = figure(one, "fct_mean", "_s", lambda value: quantity(value, "s")), quantity(one["fct_interval_s"], "s")
         return (
             *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values),
             str(one["runs"]),
             *rates,
             percent(one["retransmit_ratio"]),
-            *((*times, "-" if one["unfinished"] is None else str(one["unfinished"])) if has_sizes else ()),
+            *((*times, done) if has_sizes else ()),
         )
 
     more = summary.height - MOST_ROWS
@@ -183,7 +184,7 @@ def _print_summary(result: "SweepResult") -> None:
     notes = [rest] if more > 0 else []
     if has_sizes and summary["unfinished"].sum():
         notes.append(UNFINISHED)
-    completion = ("completion", "± 95 %", "unfinished") if has_sizes else ()
+    completion = ("completion", "± 95 %", "finished") if has_sizes else ()
     head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *completion)
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))
 

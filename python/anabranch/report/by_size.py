@@ -24,7 +24,9 @@ def figures(e: Evaluation) -> list[Figure]:
     names = {low: size_class(low, high) for low, high in sizes}
     rows = rows.with_columns(size=pl.col("size_from_bytes").replace_strict(names, return_dtype=pl.String))
     unfinished = (
-        " Flows that had not finished count with the time that they had had." if rows["unfinished"].sum() else ""
+        " A point is missing where flows had not finished, so that its value is not known."
+        if rows["unfinished"].sum()
+        else ""
     )
     layout = panel_layout(e, len(panels))
 
@@ -43,9 +45,12 @@ def figures(e: Evaluation) -> list[Figure]:
         caption = f"Solid: {words}. Dashed: 99th percentile, over the flows of all seeds.{band}{unfinished}{omitted}"
         return Figure(name, f"{shown.axis}, by size", caption, drawing, layout)
 
-    time = chart.seconds("fct_p99_s", "Completion time", largest(rows["fct_p99_s"]))
-    found = [figure("completion-by-size", time, "fct_mean_s", "fct_interval_s", "mean")]
-    if rows["slowdown_p99"].count():
+    found = []
+    longest = largest(rows.select(pl.max_horizontal("fct_mean_s", "fct_p99_s")).to_series())
+    if longest > 0:
+        time = chart.seconds("fct_p99_s", "Completion time", longest)
+        found.append(figure("completion-by-size", time, "fct_mean_s", "fct_interval_s", "mean"))
+    if rows["slowdown_median"].count():
         slow = Measure("slowdown_p99", "Slowdown", "")
         found.append(figure("slowdown-by-size", slow, "slowdown_median", None, "median"))
     return found

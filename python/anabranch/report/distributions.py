@@ -33,23 +33,33 @@ def figures(e: Evaluation) -> list[Figure]:
         return Figure(name, f"{measure.title}, distribution", caption + _BAND + omitted, drawing, layout)
 
     found = []
-    sized = flows.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") >= pl.col("warm_up_s"))
-    completed = sized["fct_s"].count()
-    if completed >= LEAST_COMPLETED:
-        caption = f"{completed:,} of {sized.height:,} flows of all seeds finished; a curve ends at the share that did."
-        if completed < sized.height:
-            caption += " Flows that had not finished count as slower than all others: the curves are lower bounds."
-        found.append(figure("completion", Measure("fct_s", "Flow completion time", "s"), sized, caption))
-        slow = sized.with_columns(slowdown=pl.col("fct_s") / pl.col("idle_fct_s"))
-        if slow["slowdown"].count() >= LEAST_COMPLETED:
-            caption = "Completion time over that in an idle network. " + caption
-            found.append(figure("slowdown", Measure("slowdown", "Slowdown of a flow", ""), slow, caption))
+    sized = flows.filter(
+        pl.col("size_bytes").is_not_null(), pl.col("start_s").is_between("warm_up_s", "simulated_s", closed="left")
+    )
+    if sized["fct_s"].count() >= LEAST_COMPLETED:
+        measure = Measure("fct_s", "Flow completion time", "s")
+        found.append(figure("completion", measure, sized, _finished(sized)))
+    slow = sized.drop_nulls("idle_fct_s").with_columns(slowdown=pl.col("fct_s") / pl.col("idle_fct_s"))
+    if slow["slowdown"].count() >= LEAST_COMPLETED:
+        caption = "Completion time over that in an idle network. " + _finished(slow)
+        found.append(figure("slowdown", Measure("slowdown", "Slowdown of a flow", ""), slow, caption))
     lasting = flows.with_columns(goodput_bps=statistics.lasting_goodput(["variant", "stack"])).drop_nulls("goodput_bps")
     if largest(lasting.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
         measure = chart.rate("goodput_bps", "Goodput of a flow", largest(lasting["goodput_bps"]))
         caption = f"All {lasting.height:,} flows of all seeds that send to the end of the run."
         found.append(figure("goodput-of-flows", measure, lasting, caption))
     return found
+
+
+def _finished(flows: pl.DataFrame) -> str:
+    """How many flows finished, and what a curve means if not all did."""
+    completed = flows["fct_s"].count()
+    text = f"{completed:,} of {flows.height:,} flows of all seeds finished; a curve ends at the share that did."
+    if completed < flows.height:
+        text += (
+            " Unfinished flows count as slower than all others: a curve is a lower bound of the share, not an estimate."
+        )
+    return text
 
 
 def in_panels(e: Evaluation, rows: pl.DataFrame, *, overlaid: bool = True) -> tuple[pl.DataFrame, list[str], str]:

@@ -78,8 +78,8 @@ class Evaluation:
 
     @property
     def has_several_seeds(self) -> bool:
-        """Whether some variant has more than one run."""
-        return self.runs.table["variant"].is_duplicated().any()
+        """Whether some variant has more than one complete run."""
+        return self.runs.table.filter(~pl.col("interrupted"))["variant"].is_duplicated().any()
 
 
 def read(run_directories: Sequence[Path]) -> Evaluation:

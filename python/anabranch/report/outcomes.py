@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,7 +11,6 @@ from anabranch.report import chart
 from anabranch.report.chart import Measure
 from anabranch.report.evaluation import RUN, Evaluation
 from anabranch.report.parts import largest
-from anabranch.report.vega_lite import Specification
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class Outcome:
     """One outcome: its name, its chart and its values to compare.
 
     ``table`` has a row for each row of the summary, with the mean in the column of ``shown`` and half the width of its
-    interval in the column ``half``. ``values`` has a row for each run and row of the summary: the columns by which rows
+    interval in the column ``half``. The column ``counted`` has the number of runs or flows. ``values`` has a row for each run and row of the summary: the columns by which rows
     are made, ``seed``, ``value``, and the treatment and the condition.
     """
 
@@ -30,7 +28,7 @@ class Outcome:
     table: pl.DataFrame
     shown: Measure
     half: str
-    draw: Callable[..., Specification]
+    counted: str
     values: pl.DataFrame
     most_is_best: bool
 
@@ -46,7 +44,7 @@ def outcomes(e: Evaluation) -> list[Outcome]:
 
 
 def _goodput(e: Evaluation) -> Outcome:
-    has_times = e.whole_times["fct_mean_s"].count() > 0
+    has_times = e.whole_times["flows"].sum() > 0
     together = ", all flows of the group together" if largest(e.summary["flows"]) > 1 else ""
     return Outcome(
         name="goodput",
@@ -55,28 +53,34 @@ def _goodput(e: Evaluation) -> Outcome:
         table=e.summary.drop_nulls("goodput_bps") if has_times else e.summary,
         shown=chart.rate("goodput_bps", "Goodput", largest(e.summary["goodput_bps"])),
         half="goodput_interval_bps",
-        draw=chart.goodput_bars,
+        counted="runs",
         values=e.values(statistics.per_run(e.runs.flows, e.by), "goodput_bps"),
         most_is_best=True,
     )
 
 
 def _completion(e: Evaluation) -> Outcome:
+    """The mean completion time, or the median if flows have not finished and no mean includes them."""
     times = statistics.completion_times(e.runs.flows, [*RUN, *e.by]).filter(statistics.ALL_SIZES)
+    what = "median" if times["unfinished"].sum() else "mean"
+    column = f"fct_{what}_s"
+    # A treatment has a value only if all of its runs have one: those that lack it were the slow ones.
+    known = times.filter(pl.col("flows") > 0).with_columns(
+        pl.when(pl.col(column).is_not_null().all().over(e.by)).then(column).alias(column)
+    )
+    values = e.values(known, column)
     # Over the runs, as the answer and the interval: a mean over all flows would give runs of many flows more weight.
-    means = times.group_by(e.by).agg(pl.col("fct_mean_s").mean())
-    table = e.whole_times.drop("fct_mean_s").join(means, on=e.by, maintain_order="left").drop_nulls("fct_mean_s")
-    caption = "From the start of a flow to the arrival of its last byte, mean over the flows with a size"
-    if table["unfinished"].sum():
-        caption += " (a flow that had not finished counts with the time that it had had: such a mean is a lower bound)"
+    over_runs = values.group_by(e.by).agg(pl.col("value").mean(), half=pl.col("value").filter(~pl.col("predicted")))
+    over_runs = over_runs.with_columns(statistics.half_widths("half")).rename({"value": column})
+    table = e.whole_times.drop(column).join(over_runs, on=e.by, maintain_order="left").drop_nulls(column)
     return Outcome(
-        name="completion-mean",
+        name=f"completion-{what}",
         heading="Completion time",
-        caption=caption,
+        caption=f"From the start of a flow to the arrival of its last byte, {what} over the flows with a size",
         table=table,
-        shown=chart.seconds("fct_mean_s", "Mean completion time", largest(table["fct_mean_s"])),
-        half="fct_interval_s",
-        draw=chart.completion_bars,
-        values=e.values(times, "fct_mean_s"),
+        shown=chart.seconds(column, f"{what.capitalize()} completion time", largest(table[column])),
+        half="half",
+        counted="flows",
+        values=values,
         most_is_best=False,
     )

@@ -23,6 +23,7 @@ from anabranch.report import (
     tables,
     template,
 )
+from anabranch.report.outcomes import Outcome
 from anabranch.report.parts import largest
 
 
@@ -37,6 +38,7 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
         answers=[answer.of(outcome) for outcome in judged],
         seeds_agree=statistics.SEEDS_AGREE if statistics.seeds_agree(runs.flows) else "",
         unfinished=_unfinished(e.whole_times),
+        unranked=_unranked(e.whole_times, judged),
         differences=differences.table(e, judged),
         figures=figures.by_section(e, judged),
         route_changes=routes.changes(runs),
@@ -53,6 +55,13 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
 
 
 def _unfinished(times: pl.DataFrame) -> list[tuple[str, int, int]]:
-    """The groups with flows that did not finish: name, how many, of how many."""
+    """The groups with flows that did not finish: name, how many finished, of how many."""
     missing = times.filter(pl.col("unfinished") > 0)
-    return missing.select("label", "unfinished", "flows").rows()
+    return missing.select("label", (pl.col("flows") - pl.col("unfinished")).alias("finished"), "flows").rows()
+
+
+def _unranked(times: pl.DataFrame, judged: Sequence[Outcome]) -> list[str]:
+    """The groups with flows that count, of which no outcome has a completion time."""
+    ranked = [outcome.table["label"] for outcome in judged if not outcome.most_is_best]
+    names = times.filter(pl.col("flows") > 0)["label"]
+    return names.filter(~names.is_in(pl.concat(ranked).implode())).to_list() if ranked else names.to_list()

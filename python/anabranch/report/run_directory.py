@@ -133,10 +133,11 @@ class Source:
 class Runs:
     """Everything that a report is made of.
 
-    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables,
+    ``table`` has a row for each run, also for one without flows, and says whether it was ``interrupted``. All other tables leave out
+    interrupted runs. ``flows`` and ``links`` have the columns of the run directory's tables,
     and two more: ``source`` (index of the run directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one
-    chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run, and whether it was
-    ``interrupted``. Its ``active_share`` is the share of the measured time that lies between the flow's start and its end. ``states`` has the shares of time in the states of congestion controls that report them; it is empty
+    chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run.
+    Its ``active_share`` is the share of the measured time that lies between the flow's start and its end. ``states`` has the shares of time in the states of congestion controls that report them; it is empty
     without any. ``routes`` and ``link_state`` are of routings that measure links; ``routes`` is empty without any.
     """
 
@@ -171,7 +172,8 @@ def read(directories: Iterable[Path]) -> Runs:
     engines = len({source.manifest["engine"].removesuffix(IN_A_SWEEP) for source in sources})
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
-    flows = _table(sources, "flows", runs).with_columns(active_share())
+    complete = runs.filter(~pl.col("interrupted")).drop("interrupted")
+    flows = _table(sources, "flows", complete).with_columns(active_share())
     return Runs(
         sources=sources,
         keys=([DIRECTORY] if several else []) + keys,
@@ -179,12 +181,12 @@ def read(directories: Iterable[Path]) -> Runs:
         variants=variants,
         table=runs,
         flows=flows,
-        states=_optional(sources, "states", _STATES, runs),
-        links=_table(sources, "links", runs).drop("seed", "simulated_s", "warm_up_s", "interrupted"),
-        flow_series=_series(sources, "flows", runs),
-        link_series=_series(sources, "links", runs),
-        routes=_optional(sources, "routes", _ROUTES, runs),
-        link_state=_series(sources, "link_state", runs),
+        states=_optional(sources, "states", _STATES, complete),
+        links=_table(sources, "links", complete).drop("seed", "simulated_s", "warm_up_s"),
+        flow_series=_series(sources, "flows", complete),
+        link_series=_series(sources, "links", complete),
+        routes=_optional(sources, "routes", _ROUTES, complete),
+        link_state=_series(sources, "link_state", complete),
     )
 
 

@@ -37,7 +37,7 @@ def summary(e: Evaluation) -> Table:
     single = chart.rate("flow_goodput_bps", "per flow", largest(rows["flow_goodput_bps"]))
     columns = group_columns(e)
     columns += [
-        Column("Runs", "", "Number of runs, one a seed.", get("runs"), count),
+        Column("Runs", "", "Number of complete runs, one a seed.", get("runs"), count),
         Column("Flows", "", "Flows in a run.", get("flows"), count),
     ]
     goodput = [
@@ -135,7 +135,7 @@ def completions(e: Evaluation) -> Table | None:
     times = e.times
     if times.is_empty():
         return None
-    shown = chart.seconds("fct_p99_s", "", largest(times["fct_p99_s"]))
+    shown = chart.seconds("fct_p99_s", "", largest(times["fct_p99_at_least_s"]))
     names = dict(zip(statistics.FIGURES, ("mean", "median", "95th percentile", "99th percentile"), strict=True))
     columns = [
         *group_columns(e),
@@ -147,20 +147,19 @@ def completions(e: Evaluation) -> Table | None:
         ),
         Column("Flows", "", "Flows of all seeds that started after the warm-up.", get("flows"), count),
         Column(
-            "Unfinished",
+            "Finished",
             "",
-            "Those that had not finished when the run ended. They count with the time that they had had: the figures of "
-            "the row are lower bounds.",
-            get("unfinished"),
+            "How many of them finished before the run ended.",
+            lambda row: row["flows"] - row["unfinished"],
             count,
         ),
         *(
             Column(
                 f"Completion, {name}",
                 shown.unit,
-                f"Time from the start of a flow to the arrival of its last byte: {name} over the flows.",
-                get(f"fct_{what}_s", shown.factor),
-                three_digits,
+                f"Time from the start of a flow to the arrival of its last byte: {name} over the flows. {AT_LEAST}",
+                _bounded(f"fct_{what}", "_s", shown.factor),
+                _text_of_bounded,
             )
             for what, name in names.items()
         ),
@@ -168,14 +167,35 @@ def completions(e: Evaluation) -> Table | None:
             Column(
                 f"Slowdown, {name}",
                 "",
-                f"Completion time over that in an idle network: {name} over the flows.",
-                get(f"slowdown_{what}"),
-                three_digits,
+                f"Completion time over that in an idle network: {name} over the flows. {AT_LEAST}",
+                _bounded(f"slowdown_{what}", "", 1.0),
+                _text_of_bounded,
             )
             for what, name in names.items()
         ),
     ]
     return first_rows(columns, statistics.worth_showing(times, e.by))
+
+
+AT_LEAST = "≥: at least so much, because some flows had not finished; the figure is not known."
+
+
+class _AtLeast(float):
+    """A lower bound of a figure that is not known."""
+
+
+def _bounded(name: str, unit: str, factor: float) -> Callable[[Mapping[str, Any]], float | None]:
+    def value(row: Mapping[str, Any]) -> float | None:
+        exact, least = row[f"{name}{unit}"], row[f"{name}_at_least{unit}"]
+        if least is None:
+            return None
+        return _AtLeast(least * factor) if exact is None else exact * factor
+
+    return value
+
+
+def _text_of_bounded(value: float) -> str:
+    return f"≥\u00a0{three_digits(value)}" if isinstance(value, _AtLeast) else three_digits(value)
 
 
 def states(e: Evaluation) -> Table | None:

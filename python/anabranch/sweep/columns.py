@@ -46,7 +46,8 @@ RESULT_SCHEMAS: Mapping[str, dict[str, type[pl.DataType]]] = {
 """The columns of a run's results in any plan: the tables without the plan's own columns."""
 _OF_SUMMARY = (
     *("runs", "interrupted", "flows", "flow_goodput_bps", "goodput_interval_bps", "jain_index"),
-    *("retransmit_ratio", "spurious_ratio", "reordered_ratio", "fct_mean_s", "fct_interval_s", "unfinished"),
+    *("retransmit_ratio", "spurious_ratio", "reordered_ratio"),
+    *("fct_mean_s", "fct_mean_at_least_s", "fct_interval_s", "finished", "unfinished"),
 )
 """The columns that only :attr:`anabranch.sweep.result.SweepResult.summary` has."""
 TAKEN = frozenset({*(column.name for column in HEAD), *RESULT_SCHEMAS[FLOWS], *RESULT_SCHEMAS[LINKS], *_OF_SUMMARY})

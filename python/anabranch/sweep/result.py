@@ -71,7 +71,8 @@ class SweepResult:
     def summary(self) -> pl.DataFrame:
         """A row for each engine, treatment and condition: :func:`anabranch.statistics.summary` over its seeds.
 
-        Flows with a size add their mean completion time, half the width of its interval, and how many were unfinished.
+        Flows with a size add their mean completion time, its lower bound, half the width of its interval, and how many had ``finished``
+        and were ``unfinished``. The mean is null if one was unfinished.
         """
         from anabranch import statistics
 
@@ -80,11 +81,14 @@ class SweepResult:
         by = list(keys)
         labels = {name: pl.col(key) for name, key in keys.items()}
         complete = self.scan().filter(pl.col("status") == COMPLETE).select(*SUMMED_UP, "flow", **labels)
-        measured = complete.with_columns(active_share(), interrupted=pl.lit(False))
+        measured = complete.with_columns(
+            active_share(), interrupted=pl.lit(False)
+        )  # a run that was stopped has no rows
         rows = self._collected(measured).sort(ROWS_OF_A_RUN[FLOWS])
         flows, runs = rows.drop_nulls("flow"), rows.unique("run", keep="first", maintain_order=True)
         times = statistics.completion_times(flows, by).filter(statistics.ALL_SIZES)
-        figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
+        times = times.with_columns(finished=pl.col("flows") - pl.col("unfinished"))
+        figures = ["fct_mean_s", "fct_mean_at_least_s", "fct_interval_s", "finished", "unfinished"]
         return (
             statistics.summary(flows, by, runs)
             .join(times.select(*by, *figures), on=by, how="left", nulls_equal=True, maintain_order="left")

@@ -5,7 +5,7 @@ same colour in all charts, if they get the same list of stacks. Columns may have
 own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
-from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars, height_of_bars
+from anabranch.report.chart.bars import UPRIGHT_BARS, bars, goodput_bars, height_of_bars
 from anabranch.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.report.chart.empirical import distributions
 from anabranch.report.chart.load_map import link_map
@@ -20,8 +20,8 @@ __all__ = [
     "PALETTE",
     "UPRIGHT_BARS",
     "Measure",
+    "bars",
     "by_size",
-    "completion_bars",
     "digits",
     "distinct_colours",
     "distributions",

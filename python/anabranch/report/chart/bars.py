@@ -1,4 +1,4 @@
-"""Bars of goodput or completion times, with intervals."""
+"""Bars of means, with intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from anabranch.report.chart.colours import stack_colour
-from anabranch.report.chart.measure import Measure, rate, seconds, three_digits
+from anabranch.report.chart.measure import Measure, rate, three_digits
 from anabranch.report.parts import largest
 from anabranch.report.vega_lite import Specification, calculate, layered, mark, nominal, quantitative
 
@@ -20,44 +20,39 @@ _BAR, _LINE = 17, 15
 
 
 def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
-    """Bars of goodput, side by side for the stacks, with the 95 % confidence interval where there is one.
-
-    Args:
-        summary: what :func:`anabranch.statistics.summary` returns: ``stack``, the column ``x``, ``goodput_bps``,
-            ``goodput_interval_bps``, ``runs``.
-        x: the column to compare by.
-        x_title: what that column is, for the axis.
-        stacks: all stacks, in the order of their colours.
-    """
+    """:func:`bars` of goodput, from what :func:`anabranch.statistics.summary` returns."""
     shown = rate("goodput_bps", "Goodput", largest(summary["goodput_bps"]))
-    return _bars(summary, shown, "goodput_interval_bps", "runs", x=x, x_title=x_title, stacks=stacks)
+    return bars(summary, shown, half="goodput_interval_bps", counted="runs", x=x, x_title=x_title, stacks=stacks)
 
 
-def completion_bars(times: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
-    """Bars of mean completion times, as :func:`goodput_bars`.
-
-    ``times`` is what :func:`anabranch.statistics.completion_times` returns of one class of sizes.
-    """
-    shown = seconds("fct_mean_s", "Mean completion time", largest(times["fct_mean_s"]))
-    return _bars(times, shown, "fct_interval_s", "flows", x=x, x_title=x_title, stacks=stacks)
-
-
-def _bars(
+def bars(
     table: pl.DataFrame,
     shown: Measure,
-    interval: str,
-    count: str,
     *,
+    half: str,
+    counted: str,
     x: str,
     x_title: str,
     stacks: Sequence[str],
 ) -> Specification:
+    """Bars of means, side by side for the stacks, with the 95 % confidence interval where there is one.
+
+    Args:
+        table: as :func:`anabranch.statistics.summary` or :func:`anabranch.statistics.completion_times` returns it, with
+            ``stack`` and the columns that the other arguments name.
+        shown: the means, and how to show them.
+        half: the column with half the width of their intervals.
+        counted: the column with the number of runs or flows.
+        x: the column to compare by.
+        x_title: what that column is, for the axis.
+        stacks: all stacks, in the order of their colours.
+    """
     rows = table.select(
         pl.col(x).cast(pl.String).alias("x"),
         "stack",
-        pl.col(count).alias("count"),
+        pl.col(counted).alias("count"),
         mean=pl.col(shown.column) * shown.factor,
-        half=pl.col(interval) * shown.factor,
+        half=pl.col(half) * shown.factor,
     ).with_columns(
         # Neither a rate nor a time is below zero.
         low=(pl.col("mean") - pl.col("half")).clip(lower_bound=0),
@@ -79,18 +74,18 @@ def _bars(
         nominal("x", title=x_title or "variant"),
         quantitative("mean", title=shown.axis),
         quantitative("half", title="± (95 %)"),
-        quantitative("count", title=count),
+        quantitative("count", title=counted),
     ]
     length = {value: quantitative("mean", title=shown.axis)}
     colour = stack_colour(stacks, "square")
-    bars = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
+    drawn = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
     ends_of_interval = {value: quantitative("low", title=shown.axis), end: {"field": "high"}}
     known = {"filter": "datum.half !== null"}
     intervals = mark("rule", {**place, **ends_of_interval, "tooltip": tooltip}, known, strokeWidth=1.5)
     beside = {"dy": -7} if upright else {"dx": 5, "align": "left"}
     ends = calculate(end="max(datum.mean, datum.high)")
     labels = mark("text", {**place, value: quantitative("end"), "text": nominal("text")}, *ends, fontSize=11, **beside)
-    layers = [bars, *([intervals] if rows["half"].count() else []), labels]
+    layers = [drawn, *([intervals] if rows["half"].count() else []), labels]
     return layered(layers, rows, width=640, height=300 if upright else height_of_bars(rows["x"]))
 
 
