@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from anabranch.csv_text import BEGINS, GUARD
 from anabranch.output_files import unwritable, write_text
 from anabranch.progress import Steps
 from anabranch.result_tables import SCHEMAS
@@ -19,7 +20,7 @@ def write(run_directory: Path, output: Path) -> list[Path]:
 
     The file of a table without rows is removed: it would be of an earlier result.
     Columns, units and order of rows are those of the tables. A value that is not known is empty. Numbers are written so that reading
-    them gives the same number.
+    them gives the same number. Texts are guarded as :func:`guarded` says.
 
     Raises:
         anabranch.runs.manifest.ManifestError: it is no run directory, or damaged.
@@ -36,12 +37,20 @@ def write(run_directory: Path, output: Path) -> list[Path]:
         for name, table in _tables(result):
             file = output / f"{name}.csv"
             if table.height:
-                write_text(file, table.write_csv())
+                write_text(file, guarded(table).write_csv())
                 files.append(file)
             else:
                 _remove(file)
             progress.advance()
     return files
+
+
+def guarded(table: pl.DataFrame) -> pl.DataFrame:
+    """A table for CSV: ``'`` precedes texts that a spreadsheet would execute as formulas. Columns of numbers are unchanged.
+
+    :func:`anabranch.csv_text.unguarded` removes it from a text that is read.
+    """
+    return table.with_columns(pl.col(pl.String).str.replace(f"^({BEGINS})", f"{GUARD}$1"))
 
 
 def _remove(file: Path) -> None:

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
+from anabranch.cli.output import tell
 from anabranch.cli.run_directories import run_directories
 
 
@@ -26,5 +27,5 @@ def export(
 
     with run_directories([run]) as (directory,):
         for file in write(directory, output or run / "csv"):
-            print(file)
+            tell(file)
     return DONE

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
+from anabranch.cli.output import tell
 from anabranch.output_files import require_writable
 
 
@@ -44,5 +45,5 @@ def replay(
         for_s=for_s,
         progress=True,
     )
-    print(write(recording, output or directory / "replay.html"))
+    tell(write(recording, output or directory / "replay.html"))
     return DONE

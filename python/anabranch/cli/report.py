@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
+from anabranch.cli.output import tell
 from anabranch.cli.run_directories import run_directories
 from anabranch.output_files import require_writable
 
@@ -26,5 +27,5 @@ def report(
     require_writable(output)
     with Computing("the report"), run_directories(runs) as directories:
         written = write(directories, output)
-    print(written)
+    tell(written)
     return DONE
