@@ -95,7 +95,7 @@ def _engine_s(sweep: Sweep, engine: str) -> float:
     stop, silent = Event(), Silent()
     began_s = _processor_s()
     for spec in specs:
-        packet.simulate(spec, silent, stop, lambda spec: ENGINES[engine].simulation(spec, 1))
+        packet.simulate(spec, silent, stop, lambda spec: ENGINES[engine].simulation(spec, 1, stop))
     return _processor_s() - began_s
 
 

@@ -1,6 +1,7 @@
 """The Rust core: the packet engine and the registries of algorithms."""
 
 from collections.abc import Mapping, Sequence
+from threading import Event
 from typing import Any
 
 from anabranch.array_types import Columns, Floats, Integers
@@ -159,8 +160,11 @@ class Trace:
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
 
-    def __init__(self, spec: str, threads: int = 1) -> None:
-        """Compile the run, for so many threads at most; :class:`ValueError` says what it refuses."""
+    def __init__(self, spec: str, threads: int = 1, stop: Event | None = None) -> None:
+        """Compile the run, for at most ``threads`` threads; :class:`ValueError` says what it refuses.
+
+        Where a congestion control comes with the scenario, a step looks at signals and at ``stop`` while controls run.
+        """
 
     @property
     def threads(self) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from anabranch.csv_text import BEGINS, GUARD
 from anabranch.folders import Folder
 from anabranch.output_files import unwritable, unwritable_below
 from anabranch.progress import Steps
@@ -21,7 +22,7 @@ def write(run_directory: Path, output: Path, *, of: Path | None = None) -> list[
     ``of`` is the directory that the user has named, if ``output`` is one in it: then no link is followed below it.
     The file of a table without rows is removed: it would be of an earlier result.
     Columns, units and order of rows are those of the tables. A value that is not known is empty. Numbers are written so that reading
-    them gives the same number.
+    them gives the same number. Texts are guarded as :func:`guarded` says.
 
     Raises:
         anabranch.runs.manifest.ManifestError: it is no run directory, or damaged.
@@ -41,7 +42,7 @@ def write(run_directory: Path, output: Path, *, of: Path | None = None) -> list[
             for name, table in _tables(result):
                 file = f"{name}.csv"
                 if table.height:
-                    folder.write(file, table.write_csv().encode())
+                    folder.write(file, guarded(table).write_csv().encode())
                     files.append(output / file)
                 else:
                     folder.remove(file)
@@ -49,6 +50,14 @@ def write(run_directory: Path, output: Path, *, of: Path | None = None) -> list[
         except OSError as error:
             raise unwritable_below(folder, error) from None
     return files
+
+
+def guarded(table: pl.DataFrame) -> pl.DataFrame:
+    """A table for CSV: ``'`` precedes texts that a spreadsheet would execute as formulas. Columns of numbers are unchanged.
+
+    :func:`anabranch.csv_text.unguarded` removes it from a text that is read.
+    """
+    return table.with_columns(pl.col(pl.String).str.replace(f"^({BEGINS})", f"{GUARD}$1"))
 
 
 def _tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -10,6 +10,8 @@ from typing import Any, cast
 import polars as pl
 
 from anabranch import extras, output_files
+from anabranch.csv_tables import guarded
+from anabranch.printable import printable_document
 from anabranch.report.evaluation import NO_STACK
 from anabranch.report.run_directory import Runs
 from anabranch.report.vega_lite import Specification
@@ -249,13 +251,13 @@ def write(comparison: Comparison, directory: Path) -> list[Path]:
     """
     second = comparison.engines[1]
     contents = {
-        f"flows-{second}.csv": comparison.flows.write_csv(),
-        f"links-{second}.csv": comparison.links.write_csv(),
+        f"flows-{second}.csv": guarded(comparison.flows).write_csv(),
+        f"links-{second}.csv": guarded(comparison.links).write_csv(),
     }
     if not extras.missing("figures"):
         import vl_convert
 
-        contents[f"comparison-{second}.svg"] = vl_convert.vegalite_to_svg(picture(comparison))
+        contents[f"comparison-{second}.svg"] = vl_convert.vegalite_to_svg(printable_document(picture(comparison)))
     for name, content in contents.items():
         output_files.write_text(directory / name, content, named=False)
     return [directory / name for name in contents]

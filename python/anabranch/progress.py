@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from anabranch.printable import printable_line
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.status import Status
@@ -36,6 +38,7 @@ class Shown(AbstractContextManager["Shown"]):
         elapsed = time.monotonic() - self._began
         if not self._enabled or elapsed < QUIET_S:
             return
+        what, rate = printable_line(what), printable_line(rate)
         if sys.stderr.isatty():
             bar = self._started_bar()
             assert self._task is not None
@@ -60,7 +63,7 @@ class Shown(AbstractContextManager["Shown"]):
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
             columns = ("{task.fields[what]}", BarColumn(), TaskProgressColumn(), "{task.fields[rate]}")
-            parts = [TextColumn(part) if isinstance(part, str) else part for part in columns]
+            parts = [TextColumn(part, markup=False) if isinstance(part, str) else part for part in columns]
             self._bar = Progress(
                 *parts, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True), transient=True
             )
@@ -129,6 +132,7 @@ class StatusLine(AbstractContextManager["StatusLine"]):
         """Show this instead of what was shown before."""
         if self.elapsed_s() < QUIET_S:
             return
+        text = printable_line(text)
         if sys.stderr.isatty():
             self._shown(text)
         elif time.monotonic() - self._last_line >= STATUS_INTERVAL_S:
@@ -136,12 +140,14 @@ class StatusLine(AbstractContextManager["StatusLine"]):
             print(text, file=sys.stderr, flush=True)
 
     def _shown(self, text: str) -> None:
+        from rich.text import Text
+
         if self._status is None:
             from rich.console import Console
 
-            self._status = Console(stderr=True).status(text)
+            self._status = Console(stderr=True).status("")
             self._status.start()
-        self._status.update(text)
+        self._status.update(Text(text))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

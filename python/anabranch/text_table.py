@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
+from anabranch.printable import printable, printable_line
+
 
 @dataclass(frozen=True)
 class TextTable:
@@ -18,7 +20,7 @@ class TextTable:
 
 def print_table(table: TextTable) -> None:
     """Print a table without its head if it has no rows, and its notes."""
-    lines = [table.head, *table.rows] if table.rows else []
+    lines = [[printable_line(cell) for cell in line] for line in (table.head, *table.rows)] if table.rows else []
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         blanks = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
@@ -28,7 +30,7 @@ def print_table(table: TextTable) -> None:
         )
         print("  ".join(cells).rstrip())
     for note in table.notes:
-        print(note)
+        print(printable(note))
 
 
 def _width(text: str) -> int:

@@ -11,6 +11,9 @@ const MOST_JUMPS: u32 = 1_000_000;
 /// Instructions that one call may take, or a few more.
 const MOST_INSTRUCTIONS: usize = 1 << 31;
 
+/// Parts of the jumps of a call after which the kernel is asked whether it may go on: at most half a million instructions lie between.
+const SLICES: u32 = 1 << 12;
+
 /// Bytes of a frame, and how many frames there are at most (Linux: 512 bytes in all, eight calls).
 pub const FRAME: u64 = 512;
 /// As [`FRAME`].
@@ -49,6 +52,11 @@ pub trait Kernel {
     /// # Errors
     /// The reason why the call is not possible.
     fn call(&mut self, function: usize, arguments: &[u64; 5], memory: &mut Memory) -> Result<u64, String>;
+
+    /// Takes note that a call under way has taken this number of further jumps; whether it may go on.
+    fn may_go_on(&mut self, _jumps: u32) -> bool {
+        true
+    }
 }
 
 /// One call under way.
@@ -56,7 +64,12 @@ pub struct Machine<'a> {
     pub program: &'a Program,
     pub memory: &'a mut Memory,
     pub kernel: &'a mut dyn Kernel,
+    /// Jumps until the kernel is asked whether the call may go on.
     pub jumps_left: u32,
+    /// Jumps that the call may take after these.
+    later: u32,
+    /// Jumps between two questions.
+    slice: u32,
 }
 
 type Registers = [u64; 16];
@@ -64,7 +77,9 @@ type Registers = [u64; 16];
 impl<'a> Machine<'a> {
     /// A machine for one call.
     pub fn new(program: &'a Program, memory: &'a mut Memory, kernel: &'a mut dyn Kernel) -> Machine<'a> {
-        Machine { program, memory, kernel, jumps_left: most_jumps(program) }
+        let most = most_jumps(program);
+        let slice = most.div_ceil(SLICES);
+        Machine { program, memory, kernel, jumps_left: slice, later: most - slice, slice }
     }
 
     /// Runs the function at `entry` with these arguments, on the frame that ends at `frame`.
@@ -99,7 +114,7 @@ impl<'a> Machine<'a> {
                 () => {{
                     jumps_left -= 1;
                     if jumps_left == 0 {
-                        return Err(self.endless());
+                        jumps_left = self.next_slice()?;
                     }
                     at = offset as usize;
                 }};
@@ -322,10 +337,28 @@ impl<'a> Machine<'a> {
         Fault(format!("takes {} jumps in one call: an endless loop", most_jumps(self.program)))
     }
 
+    /// Jumps of the next slice, once those of the last one are taken.
+    #[cold]
+    fn next_slice(&mut self) -> Result<u32, Fault> {
+        if self.later == 0 {
+            return Err(self.endless());
+        }
+        if !self.kernel.may_go_on(self.slice) {
+            return Err(Fault::new("was stopped"));
+        }
+        let next = self.slice.min(self.later);
+        self.later -= next;
+        Ok(next)
+    }
+
     /// Counts work of a helper function as jumps, so that a loop of calls ends in time.
     fn spend(&mut self, jumps: usize) -> Result<(), Fault> {
-        let left = u32::try_from(jumps).ok().and_then(|jumps| self.jumps_left.checked_sub(jumps));
-        self.jumps_left = left.filter(|left| *left > 0).ok_or_else(|| self.endless())?;
+        let mut jumps = u32::try_from(jumps).map_err(|_| self.endless())?;
+        while jumps >= self.jumps_left {
+            jumps -= self.jumps_left;
+            self.jumps_left = self.next_slice()?;
+        }
+        self.jumps_left -= jumps;
         Ok(())
     }
 
@@ -340,10 +373,7 @@ impl<'a> Machine<'a> {
             return Ok(-7i64 as u64); // E2BIG
         }
         for index in 0..count {
-            self.jumps_left -= 1;
-            if self.jumps_left == 0 {
-                return Err(self.endless());
-            }
+            self.spend(1)?;
             if self.run(entry, [index.into(), context, 0, 0, 0], frame + FRAME)? != 0 {
                 return Ok(u64::from(index) + 1);
             }

@@ -5,7 +5,7 @@
 
 pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
-use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
+use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec, supervision::Supervision};
 use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
 use crate::tcp::{ack::AckSpec, kernel_clock::KernelClock};
 use crate::units::{Duration, Rate, Time};
@@ -555,6 +555,11 @@ impl TrafficSpec {
 }
 
 impl RunSpec {
+    /// The state that flows share of each stack whose congestion control comes with the scenario.
+    pub fn supervisions(&self) -> impl Iterator<Item = &Supervision> {
+        self.stacks.iter().filter_map(|stack| stack.congestion.supervision())
+    }
+
     /// The routing, source and destination of every route of data and ACKs.
     pub fn routes_in_use(&self) -> Vec<(usize, NodeId, NodeId)> {
         self.traffic.iter().flat_map(|group| self.data_routes(group).chain(self.ack_routes(group))).collect()

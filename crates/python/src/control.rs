@@ -1,15 +1,16 @@
 //! Congestion controls written in Python: `anabranch.control` documents their classes.
 
+use crate::supervised::PythonCalls;
 use anabranch_core::spec::RunSpec;
 use anabranch_core::tcp::congestion::cached_control::Snapshot;
 use anabranch_core::tcp::congestion::choice::ControlSpec;
 use anabranch_core::tcp::congestion::custom::{ControlFactory, CustomSpec};
-use anabranch_core::tcp::congestion::fault::FirstFault;
+use anabranch_core::tcp::congestion::supervision::Supervision;
 use anabranch_core::tcp::congestion::{CongestionControl, FlowContext};
 use anabranch_core::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use anabranch_core::tcp::rtt::RttEstimate;
 use anabranch_core::units::{Duration, Rate, Time};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -49,25 +50,15 @@ struct Congestion {
     prior_in_flight: u32,
 }
 
-/// Whether a control of the run is written in Python.
-pub fn calls_python(spec: &RunSpec) -> bool {
-    spec.stacks.iter().any(|stack| matches!(stack.congestion, ControlSpec::Custom(_)))
-}
-
-/// Calls a function on a thread that Python has not made. Otherwise each call of a control would make a state of this thread for Python and free
-/// it, which takes longer than the control.
-pub fn with_thread_state<T: Send>(action: impl FnOnce() -> T + Send) -> T {
-    Python::attach(|py| py.detach(action))
-}
-
-/// Loads the classes that the stacks of a run name.
-pub fn provide(py: Python<'_>, spec: &mut RunSpec) -> PyResult<()> {
+/// Loads the classes that the stacks of a run name. Their code runs as one of these calls.
+pub fn provide(py: Python<'_>, spec: &mut RunSpec, calls: &Arc<PythonCalls>) -> PyResult<()> {
     for stack in &mut spec.stacks {
         if let ControlSpec::Custom(custom) = &mut stack.congestion {
-            let class = load(py, custom).map_err(|error| {
+            let loaded = calls.call(py, || load(py, custom)).map_err(|error| {
                 PyValueError::new_err(format!("stack '{}', congestion: {}", stack.name, describe(py, &error)))
             })?;
-            custom.provide(Arc::new(PythonFactory { class }));
+            let class = loaded.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+            custom.provide(Arc::new(PythonFactory { class, calls: Arc::clone(calls) }));
         }
     }
     Ok(())
@@ -101,14 +92,16 @@ fn describe(py: Python<'_>, error: &PyErr) -> String {
 
 struct PythonFactory {
     class: Py<PyAny>,
+    calls: Arc<PythonCalls>,
 }
 
 impl ControlFactory for PythonFactory {
-    fn build(&self, flow: FlowContext, fault: &FirstFault) -> Box<dyn Snapshot> {
+    fn build(&self, flow: FlowContext, supervision: &Supervision) -> Box<dyn Snapshot> {
         let mut control = PythonControl {
             object: None,
             now: Time::ZERO,
-            fault: fault.clone(),
+            supervision: supervision.clone(),
+            calls: Arc::clone(&self.calls),
             wire_bits: 8.0 * f64::from(flow.wire_bytes),
             cwnd: f64::from(flow.initial_window),
             ssthresh: f64::INFINITY,
@@ -118,15 +111,13 @@ impl ControlFactory for PythonFactory {
         Python::attach(|py| {
             let given =
                 Flow { initial_window: flow.initial_window, wire_bytes: flow.wire_bytes, seed: flow.random.bits(0) };
-            let built = self.class.call1(py, (given,)).and_then(|object| {
+            let built = self.calls.call(py, || {
+                let object = self.class.call1(py, (given,))?;
                 control.samples_rate = object.getattr(py, "samples_rate")?.extract(py)?;
                 control.read(object.bind(py), true)?;
                 Ok(object)
             });
-            match built {
-                Ok(object) => control.object = Some(object),
-                Err(error) => fault.record(Time::ZERO, describe(py, &error)),
-            }
+            control.object = control.outcome(py, Time::ZERO, built);
         });
         Box::new(control)
     }
@@ -134,11 +125,12 @@ impl ControlFactory for PythonFactory {
 
 /// The control of one flow.
 struct PythonControl {
-    /// The control's object; `None` after a fault.
+    /// The control's object; `None` after a fault or an interruption.
     object: Option<Py<PyAny>>,
     /// Time of the last event that had a time.
     now: Time,
-    fault: FirstFault,
+    supervision: Supervision,
+    calls: Arc<PythonCalls>,
     wire_bits: f64,
     cwnd: f64,
     ssthresh: f64,
@@ -152,13 +144,25 @@ impl PythonControl {
         let Some(object) = self.object.take() else { return };
         self.now = now;
         self.object = Python::attach(|py| {
-            let bound = object.bind(py);
-            if let Err(error) = method(bound).and_then(|()| self.read(bound, false)) {
-                self.fault.record(now, describe(py, &error));
-                return None;
-            }
-            Some(object)
+            let calls = Arc::clone(&self.calls);
+            let called = calls.call(py, || {
+                let bound = object.bind(py);
+                method(bound)?;
+                self.read(bound, false)?;
+                Ok(object)
+            });
+            self.outcome(py, now, called)
         });
+    }
+
+    /// The object after a call, unless that failed or was interrupted.
+    fn outcome(&self, py: Python<'_>, now: Time, called: PyResult<Option<Py<PyAny>>>) -> Option<Py<PyAny>> {
+        match called {
+            Ok(Some(object)) => return Some(object),
+            Ok(None) => self.supervision.stop(),
+            Err(error) => self.supervision.record(now, describe(py, &error)),
+        }
+        None
     }
 
     fn read(&mut self, object: &Bound<'_, PyAny>, is_first: bool) -> PyResult<()> {

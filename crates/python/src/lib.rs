@@ -9,6 +9,7 @@ mod kernel;
 mod network;
 mod plan;
 mod robust;
+mod supervised;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::output::route_log::ROUTES;
@@ -23,6 +24,8 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
+use supervised::{Supervisor, interruptible};
 
 mod predict;
 mod prediction;
@@ -73,12 +76,12 @@ fn replay_calls(
     functions: Vec<String>,
     records: &[u8],
 ) -> PyResult<Vec<(usize, String)>> {
-    py.detach(|| {
-        let spec: ProgramSpec = serde_json::from_str(congestion).map_err(|error| error.to_string())?;
-        let differences = spec.replay(&functions, records)?;
-        Ok(differences.into_iter().map(|one| (one.record, one.what)).collect())
-    })
-    .map_err(PyValueError::new_err::<String>)
+    let spec: ProgramSpec =
+        serde_json::from_str(congestion).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let differences = Supervisor::of_program(spec.supervision())
+        .run(py, || spec.replay(&functions, records))?
+        .map_err(PyValueError::new_err::<String>)?;
+    Ok(differences.into_iter().map(|one| (one.record, one.what)).collect())
 }
 
 /// The share of packets that a loss model loses in the long run.
@@ -90,17 +93,17 @@ fn stationary_loss(model: &str) -> PyResult<f64> {
 
 /// Runs a script in packetdrill's language against a stack by name; its report as a JSON text.
 #[pyfunction]
-fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
-    py.detach(|| {
-        let preset = Preset::of(stack)?;
-        Ok(match run_script(script, preset) {
+fn drill(py: Python<'_>, script: String, stack: String) -> PyResult<String> {
+    interruptible(py, move || {
+        let preset = Preset::of(&stack)?;
+        Ok(match run_script(&script, preset) {
             Ok(report) => serde_json::json!({ "failure": report.failure, "rows": report.rows }),
             Err(problem) => serde_json::json!({
                 "problem": { "line": problem.line, "text": problem.text, "refused": problem.refused }
             }),
         }
         .to_string())
-    })
+    })?
     .map_err(PyValueError::new_err::<String>)
 }
 
@@ -108,7 +111,7 @@ fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
 #[pyfunction]
 fn disagreement(py: Python<'_>, spec: &str) -> PyResult<Option<String>> {
     let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
-    control::provide(py, &mut spec)?;
+    control::provide(py, &mut spec, &Arc::default())?;
     py.detach(|| packet::disagreement(&spec).map_err(|error| error.to_string())).map_err(PyValueError::new_err)
 }
 
@@ -145,122 +148,137 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
+/// A run of a compiled text, and what can stop it.
+fn built<T: Send>(
+    py: Python<'_>,
+    spec: &str,
+    stop: Option<Py<PyAny>>,
+    build: impl FnOnce(RunSpec) -> Result<T, packet::BuildError> + Send,
+) -> PyResult<(T, Supervisor)> {
+    let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+    let supervisor = Supervisor::of(&spec, stop);
+    let run = supervisor.run(py, || {
+        Python::attach(|py| control::provide(py, &mut spec, &supervisor.calls))?;
+        build(spec).map_err(|error| PyValueError::new_err(error.to_string()))
+    })??;
+    Ok((run, supervisor))
+}
+
 /// The packets of a span of time of a run, packet by packet.
 #[pyclass]
-struct Trace(packet::Oracle);
+struct Trace {
+    oracle: packet::Oracle,
+    supervisor: Supervisor,
+}
 
 #[pymethods]
 impl Trace {
     #[new]
     fn new(py: Python<'_>, spec: &str, from_s: f64, until_s: f64) -> PyResult<Trace> {
-        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
-        control::provide(py, &mut spec)?;
-        let mut oracle = py
-            .detach(|| packet::Oracle::new(spec).map_err(|error| error.to_string()))
-            .map_err(PyValueError::new_err)?;
+        let (mut oracle, supervisor) = built(py, spec, None, packet::Oracle::new)?;
         let at = |seconds| Time::ZERO + Duration::from_secs_f64(seconds);
         oracle.record_trace(at(from_s), at(until_s));
-        Ok(Trace(oracle))
+        Ok(Trace { oracle, supervisor })
     }
 
-    fn advance(&mut self, py: Python<'_>, events: u64) -> bool {
-        py.detach(|| self.0.advance_trace(events))
+    fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<bool> {
+        self.supervisor.run(py, || self.oracle.advance_trace(events))
     }
 
     #[getter]
     fn now_s(&self) -> f64 {
-        self.0.now().as_secs()
+        self.oracle.now().as_secs()
     }
 
     #[getter]
     fn crossings(&self) -> usize {
-        self.0.traced()
+        self.oracle.traced()
     }
 
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.trace())
+        columns(py, self.oracle.trace())
     }
 }
 
 /// One run of the packet engine.
 #[pyclass]
-struct Simulation(packet::Partitions);
+struct Simulation {
+    run: packet::Partitions,
+    supervisor: Supervisor,
+}
 
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (spec, threads=1))]
-    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Simulation> {
-        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
-        control::provide(py, &mut spec)?;
-        py.detach(|| packet::Partitions::new(spec, threads).map_err(|error| error.to_string()))
-            .map(Simulation)
-            .map_err(PyValueError::new_err)
+    #[pyo3(signature = (spec, threads=1, stop=None))]
+    fn new(py: Python<'_>, spec: &str, threads: usize, stop: Option<Py<PyAny>>) -> PyResult<Simulation> {
+        let (run, supervisor) = built(py, spec, stop, |spec| packet::Partitions::new(spec, threads))?;
+        Ok(Simulation { run, supervisor })
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<bool> {
-        let goes_on = py.detach(|| self.0.advance(events));
-        self.0.fault().map_or(Ok(goes_on), |fault| Err(PyValueError::new_err(fault)))
+        let goes_on = self.supervisor.run(py, || self.run.advance(events))?;
+        self.run.fault().map_or(Ok(goes_on), |fault| Err(PyValueError::new_err(fault)))
     }
 
     #[getter]
     fn now_s(&self) -> f64 {
-        self.0.now().as_secs()
+        self.run.now().as_secs()
     }
 
     #[getter]
     fn packet_hops(&self) -> u64 {
-        self.0.packet_hops()
+        self.run.packet_hops()
     }
 
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        if let Some(problem) = self.0.impossible_goodput() {
+        if let Some(problem) = self.run.impossible_goodput() {
             return Err(PyValueError::new_err(problem));
         }
-        columns(py, self.0.flow_table())
+        columns(py, self.run.flow_table())
     }
 
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, Table::of(STATES, self.0.state_shares().into_iter()))
+        columns(py, Table::of(STATES, self.run.state_shares().into_iter()))
     }
 
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.link_table())
+        columns(py, self.run.link_table())
     }
 
     #[getter]
     fn threads(&self) -> usize {
-        self.0.threads()
+        self.run.threads()
     }
 
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_flow_series())
+        columns(py, self.run.take_flow_series())
     }
 
     fn take_link_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_link_series())
+        columns(py, self.run.take_link_series())
     }
 
     fn take_link_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_link_state())
+        columns(py, self.run.take_link_state())
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, Table::of(ROUTES, self.0.route_changes().iter().cloned()))
+        columns(py, Table::of(ROUTES, self.run.route_changes().iter().cloned()))
     }
 
     #[getter]
     fn packets_without_route(&self) -> u64 {
-        self.0.packets_without_route()
+        self.run.packets_without_route()
     }
 
     #[getter]
     fn packets_expired(&self) -> u64 {
-        self.0.packets_expired()
+        self.run.packets_expired()
     }
 
     fn take_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.take_capture(link))
+        PyBytes::new(py, &self.run.take_capture(link))
     }
 }
 

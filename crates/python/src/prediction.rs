@@ -1,5 +1,6 @@
 //! The predict engine over a compiled run.
 
+use crate::supervised::Supervisor;
 use crate::{columns, control, read_spec};
 use anabranch_core::packet::Simulation;
 use anabranch_core::predict::network::{
@@ -20,6 +21,7 @@ pub struct Predictor {
     made: Mutex<Receiver<Result<Prediction, String>>>,
     maker: Option<JoinHandle<()>>,
     watch: Arc<Watch>,
+    supervisor: Arc<Supervisor>,
 }
 
 #[pymethods]
@@ -28,14 +30,13 @@ impl Predictor {
     #[pyo3(signature = (spec, threads=1))]
     fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Predictor> {
         let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
-        control::provide(py, &mut spec)?;
+        let supervisor = Arc::new(Supervisor::of(&spec, None));
+        control::provide(py, &mut spec, &supervisor.calls)?;
         let watch = Arc::new(Watch::default());
         let (sender, made) = channel();
-        let watched = Arc::clone(&watch);
+        let (watched, supervised) = (Arc::clone(&watch), Arc::clone(&supervisor));
         let maker = std::thread::spawn(move || {
-            let calls_python = control::calls_python(&spec);
-            let predicting = || predict(spec, threads, &watched);
-            let predicted = if calls_python { control::with_thread_state(predicting) } else { predicting() };
+            let predicted = supervised.work(|| predict(spec, threads, &watched));
             let found = predicted.map_err(|error| error.to_string()).map(|(predicted, planned)| {
                 let threads = network::threads(predicted.flows.len(), threads);
                 Prediction { predicted, planned, threads }
@@ -43,7 +44,7 @@ impl Predictor {
             // Sending fails if the Python object was dropped before: then the result is not needed.
             let _ = sender.send(found);
         });
-        Ok(Predictor { made: Mutex::new(made), maker: Some(maker), watch })
+        Ok(Predictor { made: Mutex::new(made), maker: Some(maker), watch, supervisor })
     }
 
     /// The prediction; `None` if it is not finished after this number of seconds.
@@ -70,6 +71,7 @@ impl Predictor {
 impl Drop for Predictor {
     fn drop(&mut self) {
         self.watch.stop();
+        Python::attach(|py| self.supervisor.stop(py));
     }
 }
 

@@ -2,7 +2,7 @@
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import Json, ScenarioFile, Settings
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.progress import Computing
 
@@ -32,5 +32,5 @@ def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = 
     if refused.problems:
         say("\n".join(refused.describe()))
     else:
-        print(f"{scenario}: {loaded.size} x {count(len(loaded.seeds), 'seed')}, no problems")
+        tell(f"{scenario}: {loaded.size} x {count(len(loaded.seeds), 'seed')}, no problems")
     return FAILED if refused.problems else DONE

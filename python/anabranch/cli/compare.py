@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.input_files import shown
 from anabranch.text_table import percent, print_table
@@ -203,13 +203,13 @@ def _compare(
         else:
             for table in tables(comparison):
                 print_table(table)
-            print(
+            tell(
                 f"{engine} / {engines[0]}: {count(comparison.deviations.len(), 'ratio')}, median deviation {percent(comparison.median)}, "
                 f"greatest {percent(comparison.greatest)}"
             )
             if comparison.inside is not None:
                 held, flows = comparison.inside
-                print(
+                tell(
                     f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which are to hold 90 %"
                 )
         for file in files:

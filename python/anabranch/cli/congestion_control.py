@@ -7,7 +7,7 @@ from cyclopts import App, Group, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED, UsageError
 from anabranch.cli.options import OUTPUT, Json, Share, Whole, at_least, rate_bps, seconds
-from anabranch.cli.output import count, json_text
+from anabranch.cli.output import count, json_text, tell
 
 PATH, LINUX = Group("Path", sort_key=1), Group("Linux", sort_key=2)
 File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_cc.bpf.o.")]
@@ -19,7 +19,7 @@ def new_program(name: str, /) -> int:
 
     if not VALID_NAME.fullmatch(name):
         raise UsageError(f"{name!r}: must be at most 15 letters, digits and _, a letter first, such as my_cc")
-    print(create(name, Path()))
+    tell(create(name, Path()))
     return DONE
 
 
@@ -31,15 +31,15 @@ def check_program(file: File, /) -> int:
     from anabranch.linux_programs.loaded import LoadedObject
     from anabranch.programs import needs
 
-    print("\n".join(needs.lines(needs.describe(file))), flush=True)
+    tell("\n".join(needs.lines(needs.describe(file))), flush=True)
     try:
         with LoadedObject(file) as loaded:
             functions = len(loaded.programs())
             names = ", ".join(loaded.register())
     except UnavailableError as reason:
-        print(f"Linux could not be asked: {reason}")
+        tell(f"Linux could not be asked: {reason}")
         return DONE
-    print(f"Linux {platform.release()} accepts {names} ({functions} functions)")
+    tell(f"Linux {platform.release()} accepts {names} ({functions} functions)")
     return DONE
 
 
@@ -72,7 +72,7 @@ def load_program(
                 for name, link in links.items():
                     loaded.pin(name, link)
                 stays = True
-            print(f"loaded: {', '.join(links)}", flush=True)
+            tell(f"loaded: {', '.join(links)}", flush=True)
             if not persist:
                 signal.pause()
         finally:
@@ -86,7 +86,7 @@ def unload_program(name: str, /) -> int:
     from anabranch.linux_programs.loaded import unpin
 
     unpin(name)
-    print(f"unloaded: {name}")
+    tell(f"unloaded: {name}")
     return DONE
 
 
@@ -98,7 +98,7 @@ def list_programs(*, json: Json = False) -> int:
     if json:
         print(json_text({"controls": [{"name": name, "persistent": name in kept} for name in available()]}))
     else:
-        print("\n".join(f"{name}  loaded with --persist" if name in kept else name for name in available()))
+        tell("\n".join(f"{name}  loaded with --persist" if name in kept else name for name in available()))
     return DONE
 
 
@@ -132,7 +132,7 @@ def trace_program(
         raise UsageError(f"--duration {duration}: must be more than 0, such as 10s")
     network = EmulatedPath(rate_bps("--rate", rate), seconds("--delay", delay), loss)
     recorded = trace(file, output, network, calls, longest_s, sysctl)
-    print(f"{output}: {count(recorded, 'call')}")
+    tell(f"{output}: {count(recorded, 'call')}")
     return DONE
 
 
@@ -143,8 +143,8 @@ def replay_program(
     from anabranch.linux_programs.replay import replay
 
     comparison = replay(file, trace)
-    print(f"{trace}: {count(comparison.calls, 'call')}, {comparison.differing} of them different from Linux")
-    print("\n".join(comparison.first), end="\n" if comparison.first else "")
+    tell(f"{trace}: {count(comparison.calls, 'call')}, {comparison.differing} of them different from Linux")
+    tell("\n".join(comparison.first), end="\n" if comparison.first else "")
     return FAILED if comparison.differing else DONE
 
 

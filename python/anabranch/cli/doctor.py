@@ -2,7 +2,7 @@
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import Json
-from anabranch.cli.output import json_text
+from anabranch.cli.output import json_text, tell
 
 
 def doctor(*, json: Json = False) -> int:
@@ -16,7 +16,7 @@ def doctor(*, json: Json = False) -> int:
         found.append(one)
         if not json:
             mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
-            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""), flush=True)
+            tell(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""), flush=True)
     if json:
         print(json_text({"checks": [asdict(one) for one in found]}))
     return FAILED if any(one.needed and not one.ok for one in found) else DONE

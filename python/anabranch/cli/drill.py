@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED, USAGE
 from anabranch.cli.options import SCENARIO, Json
-from anabranch.cli.output import json_text
+from anabranch.cli.output import json_text, tell
 
 
 def drill(
@@ -30,8 +30,8 @@ def drill(
         print(json_text({"scripts": [outcome.document() for outcome in outcomes]}))
     else:
         for outcome in outcomes:
-            print("\n".join(drills.describe(outcome)))
+            tell("\n".join(drills.describe(outcome)))
         if len(outcomes) > 1:
-            print(drills.summary(outcomes))
+            tell(drills.summary(outcomes))
     verdicts = {outcome.verdict for outcome in outcomes}
     return FAILED if "failed" in verdicts else DONE if verdicts == {"passed"} else USAGE

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
+from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside, run_directories
 
 
@@ -31,5 +32,5 @@ def export(
         folder = own / os.path.relpath(output, own)
     with run_directories([run]) as (directory,):
         for file in write(directory, folder, of=own):
-            print(file)
+            tell(file)
     return DONE

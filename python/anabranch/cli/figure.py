@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
-from anabranch.cli.output import say
+from anabranch.cli.output import say, tell
 from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.output_files import require_writable
 
@@ -57,7 +57,7 @@ def figure(
     if output is None:
         widest = max(map(len, found), default=0)
         for each in found.values() if name is None else [found[name]]:
-            print(f"{each.name:{widest}} {each.title or 'Map'}")
+            tell(f"{each.name:{widest}} {each.title or 'Map'}")
         return DONE
     chosen = found[name or next(iter(found))]
     with Computing(f"figure {chosen.name}"):
@@ -66,5 +66,5 @@ def figure(
         say(
             f"Figure {chosen.name}; --figure chooses another: {', '.join(each for each in found if each != chosen.name)}"
         )
-    print(output)
+    tell(output)
     return DONE

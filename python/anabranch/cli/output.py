@@ -3,10 +3,17 @@
 import sys
 from typing import Any
 
+from anabranch.printable import printable, printable_json
+
 
 def say(message: str) -> None:
     """A message, at once."""
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
+
+
+def tell(text: object = "", end: str = "\n", flush: bool = False) -> None:
+    """A result for people, on standard output."""
+    print(printable(str(text)), end=end, flush=flush)
 
 
 def count(number: int, noun: str) -> str:
@@ -23,4 +30,4 @@ def json_text(document: Any) -> str:
     """A document as all commands print and write it. An infinite number is a :class:`ValueError`: JSON has none."""
     import json
 
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    return printable_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str))

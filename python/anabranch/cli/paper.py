@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Whole, at_least
-from anabranch.cli.output import say
+from anabranch.cli.output import say, tell
 
 
 @Parameter(name="*", group=WORK)
@@ -54,7 +54,7 @@ def paper(
             say("Interrupted: finished runs are kept; the same command goes on from there.")
             return INTERRUPTED
         for claim in found.claims:
-            print(f"{claim.verdict:14} {claim.where}: {claim.says}\n{'':14} {claim.evidence} {claim.reason}".rstrip())
+            tell(f"{claim.verdict:14} {claim.where}: {claim.says}\n{'':14} {claim.evidence} {claim.reason}".rstrip())
         page.write(directory)
     say(f"Page: {directory / page.FILE}")
     return DONE

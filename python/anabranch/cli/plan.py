@@ -22,7 +22,7 @@ from anabranch.cli.options import (
     between,
     rate_bps,
 )
-from anabranch.cli.output import json_text, load_text, say
+from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_directory
 from anabranch.text_table import TextTable, print_table
@@ -162,23 +162,23 @@ def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> N
     else:
         rows.append(("HYBRID-HOP", "above" if above else "-", "-", "-", "-", "-"))
     print_table(TextTable(_HEAD, rows, text_columns=1))
-    print()
-    print(f"load allowed  {chosen.allowed_load:g}")
-    print(f"lower bound   {load_text(chosen.lower_bound)}   of any routing over these candidates")
-    print(f"worst link    {' -> '.join(chosen.worst_link)}")
+    tell()
+    tell(f"load allowed  {chosen.allowed_load:g}")
+    tell(f"lower bound   {load_text(chosen.lower_bound)}   of any routing over these candidates")
+    tell(f"worst link    {' -> '.join(chosen.worst_link)}")
     split = (~chosen.single).nonzero()[0]
     worst_first = split[chosen.throughput_bps[split].argsort(kind="stable")]
     if len(split):
-        print(f"split pairs   {len(split)}, those of least throughput first")
+        tell(f"split pairs   {len(split)}, those of least throughput first")
     for pair in worst_first[:_SHOWN].tolist():
         transport = "tolerant transport" if chosen.tolerant[pair] else "any transport"
         ways = ", ".join(
             f"{chosen.splits.shares[path]:.0%} {' '.join(chosen.splits.candidates.nodes_of(path))}"
             for path in _used(chosen, pair)
         )
-        print(f"  {network.pair_name(pair)}  {_mbps(chosen.throughput_bps[pair])}  {transport}: {ways}")
+        tell(f"  {network.pair_name(pair)}  {_mbps(chosen.throughput_bps[pair])}  {transport}: {ways}")
     if len(split) > _SHOWN:
-        print(f"  and {len(split) - _SHOWN} more: --json or --out has all")
+        tell(f"  and {len(split) - _SHOWN} more: --json or --out has all")
 
 
 def _used(chosen: "Plan", pair: int) -> list[int]:
@@ -187,7 +187,7 @@ def _used(chosen: "Plan", pair: int) -> list[int]:
 
 
 def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] | None]") -> None:
-    print()
+    tell()
     rows = []
     for one, rival in zip_longest(plans, rivals):
         paper = "-" if rival is None else f"X = {rival[0]:g}, {_mbps(rival[1].mean_bps)}"

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
+from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside
 from anabranch.output_files import require_writable
 
@@ -54,5 +55,5 @@ def replay(
         progress=True,
         run_control=run_control,
     )
-    print(write(recording, page, named=named))
+    tell(write(recording, page, named=named))
     return DONE

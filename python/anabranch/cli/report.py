@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
+from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.output_files import require_writable
 
@@ -27,5 +28,5 @@ def report(
     require_writable(page, named=named)
     with Computing("the report"), run_directories(runs) as directories:
         written = write(directories, page, named=named)
-    print(written)
+    tell(written)
     return DONE

@@ -27,7 +27,7 @@ from anabranch.cli.options import (
     require_svg,
     seconds,
 )
-from anabranch.cli.output import json_text, load_text, say
+from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import Traffic
 from anabranch.extras import require
 from anabranch.output_files import require_writable, write_text
@@ -263,11 +263,11 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
     if output.json:
         print(json_text({"topology": problem.network.topology.name, "by": by, "sweep": rows}))
     else:
-        print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
+        tell("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
         for row in rows:
             over = row["over_ties"]
             span = f"  {load_text(over['least_found'], 4)} to {load_text(over['greatest_found'], 4)}" if over else ""
-            print(
+            tell(
                 f"{row['single_percent']:10.0f} %  {load_text(row['worst_case_load']):>15}  {load_text(row['lower_bound']):>11}{span}"
             )
     if steps[-1].routing.interrupted:
@@ -323,8 +323,8 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
 
 def _print_protection(found: "Protected", failures: int) -> None:
-    print(f"worst-case load  {load_text(found.load)} over {failures} failures, {load_text(found.load_before)} without")
-    print(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
+    tell(f"worst-case load  {load_text(found.load)} over {failures} failures, {load_text(found.load_before)} without")
+    tell(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
     _print_failures(found.after)
 
 
@@ -342,10 +342,10 @@ def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "lis
 
 def _print_failures(found: "Sequence[AfterFailure]") -> None:
     worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
-    print(f"after failures   {', '.join(f'{one.failure.name} {load_text(one.load, 4)}' for one in worst)}")
+    tell(f"after failures   {', '.join(f'{one.failure.name} {load_text(one.load, 4)}' for one in worst)}")
     lost = [one for one in found if one.lost_pairs]
     if lost:
-        print(f"lost traffic     after {len(lost)} failures some pairs have no path left")
+        tell(f"lost traffic     after {len(lost)} failures some pairs have no path left")
 
 
 def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
@@ -353,15 +353,15 @@ def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])
-    print(f"worst-case load  {load_text(routing.worst_case_load)}")
-    print(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
-    print(f"worst link       {' -> '.join(routing.worst_link)}")
+    tell(f"worst-case load  {load_text(routing.worst_case_load)}")
+    tell(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
+    tell(f"worst link       {' -> '.join(routing.worst_link)}")
     rates = sorted(document["worst_matrix"], key=lambda entry: -entry["rate_bps"])
     shown = ", ".join(
         f"{entry['src']} -> {entry['dst']} {entry['rate_bps'] / 1e6:g} Mbit/s" for entry in rates[:_SHOWN]
     )
     more = f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
-    print(f"worst traffic    {shown}{more}")
-    print(f"pairs            {len(document['splits'])}, {single} of them on a single path")
+    tell(f"worst traffic    {shown}{more}")
+    tell(f"pairs            {len(document['splits'])}, {single} of them on a single path")
     if failures:
         _print_failures(failures)

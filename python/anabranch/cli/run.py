@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.input_files import shown
 from anabranch.text_table import print_table, quantity
@@ -204,7 +204,7 @@ def _say_what_is_kept(result: "Result", directory: Path | None) -> None:
 def _print_tables(result: "Result") -> None:
     from anabranch.run_tables import tables
 
-    print(result.manifest["title"])
+    tell(result.manifest["title"])
     for table in tables(result.runs) if result.manifest["runs"] else []:
         print_table(table)
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import count, json_text, say, tell
 from anabranch.input_files import shown
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
@@ -150,9 +150,9 @@ def _print_summary(result: "SweepResult") -> None:
     from anabranch.run_tables import UNFINISHED, figure, finished
 
     summary = result.summary
-    print(result.document["title"])
+    tell(result.document["title"])
     if summary.is_empty():
-        print("No run has a result yet.")
+        tell("No run has a result yet.")
         return
     conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
     failures = result.failures  # whose values may be the only others

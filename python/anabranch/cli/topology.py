@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Directed, Json, Part, TopologyName, require_svg
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import count, json_text, say, tell
 from anabranch.text_table import TextTable, plain, print_table, quantity
 
 
@@ -22,7 +22,7 @@ def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
     if json:
         print(json_text({"topologies": names}))
     elif names:
-        print("\n".join(names))
+        tell("\n".join(names))
     else:
         say(f'No name contains "{pattern}"; without a pattern all are listed.')
     return DONE if names else FAILED
@@ -42,7 +42,7 @@ def show_topology(
         }
         print(json_text({"name": loaded.name} | tables))
         return DONE
-    print(f"{loaded.name}: {count(len(loaded.nodes), 'node')}, {count(len(loaded.links), 'directed link')}")
+    tell(f"{loaded.name}: {count(len(loaded.nodes), 'node')}, {count(len(loaded.links), 'directed link')}")
     rows = [
         (
             link.source,
@@ -82,7 +82,7 @@ def plot_topology(
         print(drawing, end="")
     else:
         write_text(output, drawing)
-        print(output)
+        tell(output)
     return DONE
 
 

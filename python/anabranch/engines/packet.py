@@ -116,22 +116,35 @@ class Outcome:
     facts: Mapping[str, Any]
 
 
-def new_simulation(spec: CompiledRun, threads: int = 1) -> Simulation:
-    """A simulation of the Rust core on at most ``threads`` threads; :class:`ValueError` says what it refuses."""
+def new_simulation(spec: CompiledRun, threads: int = 1, stop: Event | None = None) -> Simulation:
+    """A simulation of the Rust core on at most ``threads`` threads.
+
+    ``stop`` ends a step of a run soon, also while congestion controls of the scenario are slow or endless.
+
+    Raises:
+        ValueError: names what the engine refuses.
+    """
     from anabranch import _core
 
-    return cast(Simulation, _core.Simulation(json.dumps(spec), threads))
+    return cast(Simulation, _core.Simulation(json.dumps(spec), threads, stop))
 
 
 def simulate(
     spec: CompiledRun, recorder: Recorder, stop: Event, make: Callable[[CompiledRun], Simulation] = new_simulation
 ) -> Outcome:
-    """Run to the end or until ``stop``; :class:`ValueError` says what the engine refuses."""
+    """Run to the end or until ``stop``. A ``KeyboardInterrupt`` in a step sets ``stop``, and the results are those so far.
+
+    Raises:
+        ValueError: names what the engine refuses.
+    """
     simulation = make(spec)
     measures = any(routing["link_state"] for routing in spec["routings"])
     running = True
     while running and not stop.is_set():
-        running = simulation.advance(EVENTS_AT_ONCE)
+        try:
+            running = simulation.advance(EVENTS_AT_ONCE)
+        except KeyboardInterrupt:
+            stop.set()
         if spec["sample"] is not None:
             recorder.flow_series(simulation.take_flow_series())
             recorder.link_series(simulation.take_link_series())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Event
 
 from anabranch.engines import packet
 
@@ -10,8 +11,8 @@ from anabranch.engines import packet
 class Engine:
     """How an engine runs."""
 
-    simulation: Callable[[packet.CompiledRun, int], packet.Simulation]
-    """A run, and the greatest number of its threads. :class:`ValueError` says what the engine refuses."""
+    simulation: Callable[[packet.CompiledRun, int, Event], packet.Simulation]
+    """A run, the greatest number of its threads, and what asks it to stop. :class:`ValueError` says what the engine refuses."""
     before_packets: str = "computing routes"
     """How the progress describes a run before its first packet-hop."""
     takes_idle_cores: bool = False
@@ -20,13 +21,13 @@ class Engine:
     """Whether one run at a time has the machine."""
 
 
-def _kernel(spec: packet.CompiledRun, _threads: int) -> packet.Simulation:
+def _kernel(spec: packet.CompiledRun, _threads: int, _stop: Event) -> packet.Simulation:
     from anabranch.engines.kernel.simulation import KernelSimulation
 
     return KernelSimulation(spec)
 
 
-def _predict(spec: packet.CompiledRun, threads: int) -> packet.Simulation:
+def _predict(spec: packet.CompiledRun, threads: int, _stop: Event) -> packet.Simulation:
     from anabranch.engines.predict import PredictedRun
 
     return PredictedRun(spec, threads)

@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 
 from anabranch.extras import needed
 from anabranch.output_files import write_bytes
+from anabranch.printable import printable_document
 from anabranch.report import figures as report_figures
 from anabranch.report.parts import Figure, longest
 from anabranch.report.run_directory import unreadable_series
@@ -64,7 +65,7 @@ def write(figure: Figure, output: Path, width_mm: float, *, named: bool = True) 
         raise FigureError(f'{output}: "{output.suffix}" is no format of figures; possible: {", ".join(FORMATS)}')
     with needed("figures as files", "figures"):
         import vl_convert
-    drawing = fitted(figure, width_mm * PIXELS_PER_MM)
+    drawing = printable_document(fitted(figure, width_mm * PIXELS_PER_MM))  # XML has no control characters
     if output.suffix == ".pdf":
         data = vl_convert.svg_to_pdf(_SIZE.sub(_in_points, vl_convert.vegalite_to_svg(drawing), count=1))
     elif output.suffix == ".png":

@@ -7,6 +7,7 @@ from typing import Any
 
 from anabranch.extras import needed
 from anabranch.output_files import write_text
+from anabranch.printable import printable_document
 from anabranch.robust.candidates import By
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.problem import Problem, Report
@@ -99,4 +100,4 @@ def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[
             level.mark_text(align="left", dx=4, dy=-6, x=0).encode(alt.Y("load:Q"), text="name:N"),
         ]
     chart: Any = alt.layer(*layers).properties(width=360, height=240, title=title)
-    write_text(output, vl_convert.vegalite_to_svg(chart.to_dict()))
+    write_text(output, vl_convert.vegalite_to_svg(printable_document(chart.to_dict())))

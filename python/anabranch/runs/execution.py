@@ -63,7 +63,6 @@ def execute(
     if threads is None:
         runs = len(scenario.cases) * len(seeds or scenario.seeds)
         threads = max(1, cores // min(runs, jobs or cores)) if found.takes_idle_cores else 1
-    make = make or partial(_simulation, found, threads)
     if jobs is None:
         jobs = 1 if found.in_real_time else max(1, cores // threads)
     temporary = None
@@ -75,6 +74,7 @@ def execute(
         [plan],
         engine=engine,
         jobs=jobs,
+        threads=threads,
         command=command,
         report=report,
         show_progress=show_progress,
@@ -92,6 +92,7 @@ def execute_all(
     *,
     engine: str = "packet",
     jobs: int | None = None,
+    threads: int = 1,
     command: Sequence[str] = (),
     report: bool = False,
     show_progress: bool = True,
@@ -105,7 +106,6 @@ def execute_all(
     ``kept`` keeps finished runs for good; without it each directory keeps its own until its result is complete.
     """
     found = _engine(engine)
-    make = make or partial(_simulation, found, 1)
     if jobs is not None and jobs < 1:
         raise RunError(f"jobs = {jobs}: must be at least 1")
     if found.in_real_time and jobs not in (None, 1):
@@ -113,6 +113,7 @@ def execute_all(
     jobs = 1 if found.in_real_time else jobs
     refuse_after_fork()
     stop = Event()
+    make = make or partial(_simulation, found, threads, stop)
     purposes = [plan.purpose for plan in plans]
     with ExitStack() as stack:
         directories = [
@@ -146,8 +147,8 @@ def _engine(name: str) -> Engine:
     return ENGINES[name]
 
 
-def _simulation(engine: Engine, threads: int, spec: packet.CompiledRun) -> packet.Simulation:
-    return engine.simulation(spec, threads)
+def _simulation(engine: Engine, threads: int, stop: Event, spec: packet.CompiledRun) -> packet.Simulation:
+    return engine.simulation(spec, threads, stop)
 
 
 _KEPT = "; finished runs are kept ({}), and the same command goes on from there"

@@ -54,7 +54,8 @@ def run_all(
         reporter = Reporter(sum(run.duration_s for run in runs), show_progress and not watch)
         stack.enter_context(reporter)
         view = stack.enter_context(_live_view(len(runs))) if watch else None
-        pool = stack.enter_context(ThreadPoolExecutor(threads))
+        pool = ThreadPoolExecutor(threads)
+        stack.push(lambda kind, *_: pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True))
         try:
             submitted = {index: pool.submit(execute, index) for index in spread(len(runs))}
             futures = [submitted[index] for index in range(len(runs))]

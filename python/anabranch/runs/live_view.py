@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.matrix_columns import text
+from anabranch.printable import printable_line
 from anabranch.report.run_directory import active_share
 from anabranch.runs.run import Finished, Run
 from anabranch.statistics import per_run
@@ -57,7 +58,7 @@ class LiveView(AbstractContextManager["LiveView"]):
     def _table(self) -> Table:
         table = Table("run", "variant", "goodput", "flows", "finished", box=None, title_justify="left")
         for row in self._rows:
-            table.add_row(*row)
+            table.add_row(*(Text(printable_line(cell)) for cell in row))
         return table
 
     def __exit__(
@@ -75,8 +76,8 @@ def _over_time(going: Sequence[Run]) -> list[Text]:
     samples = run.goodput_over_time()
     title = f"Run {run.number}: {_name(run)}, {run.now_s:.3g} of {run.duration_s:g} s. Goodput of all flows together:"
     if samples.is_empty():
-        return [Text(title), Text("unknown, as the run takes no samples: --set run.sample=100ms")]
-    return [Text(title), *map(Text, chart(samples, run.duration_s))]
+        return [Text(printable_line(title)), Text("unknown, as the run takes no samples: --set run.sample=100ms")]
+    return [Text(printable_line(title)), *map(Text, chart(samples, run.duration_s))]
 
 
 def chart(samples: pl.DataFrame, duration_s: float) -> list[str]:

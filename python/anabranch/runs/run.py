@@ -74,7 +74,11 @@ class Run:
         if former is not None:
             self.was_kept = True
             return Finished(self, spec, key, former)
-        result = self._simulated(spec, key, stop, make)
+        try:
+            result = self._simulated(spec, key, stop, make)
+        except KeyboardInterrupt:  # before there was a simulation
+            stop.set()
+            return None
         if result.facts["status"] == COMPLETE:
             result = self.kept.put(key, result)
         return Finished(self, spec, key, result)

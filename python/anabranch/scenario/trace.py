@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
 from anabranch import csv_dialect, input_files, units
+from anabranch.csv_text import unguarded
 from anabranch.scenario import foreign_flows
 
 COLUMNS = ("src", "dst", "start", "size")
@@ -63,6 +64,8 @@ def _read(value: Any, info: ValidationInfo) -> Any:
 def parse(text: str, source: str) -> FlowTrace:
     """The flows of CSV text with a header; other columns than :data:`COLUMNS` do not count. Or of another simulator's file.
 
+    A guard against formulas before a name (:mod:`anabranch.csv_text`) is removed.
+
     Raises:
         ValueError: names the file, the line, its value and what would be right.
     """
@@ -101,7 +104,7 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
                 raise ValueError(
                     f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
                 )
-        sender, receiver = row[src].strip(), row[dst].strip()
+        sender, receiver = unguarded(row[src].strip()), unguarded(row[dst].strip())
         if sender == receiver:
             raise ValueError(f"{source}: line {line}: {sender} cannot send to itself")
         try:

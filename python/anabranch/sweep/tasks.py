@@ -144,7 +144,7 @@ def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
         head = {"run_hash": task.run_hash}
         spec = json.loads(task.spec)
         try:
-            make = partial(_simulation, task.engine)
+            make = partial(_simulation, task.engine, stop)
             _, outcome, _ = attempted(spec, Silent, lambda recorder: None, stop, make)
         except packet.RunAgain as error:
             facts.append(head | {"status": FAILED, "error": str(error)})
@@ -185,5 +185,5 @@ def _doubts(facts: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _simulation(engine: str, spec: packet.CompiledRun) -> packet.Simulation:
-    return ENGINES[engine].simulation(spec, 1)
+def _simulation(engine: str, stop: Event, spec: packet.CompiledRun) -> packet.Simulation:
+    return ENGINES[engine].simulation(spec, 1, stop)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from anabranch.printable import printable_line
 from anabranch.topologies.map_layout import Box, Point, bounds, positions
 from anabranch.topologies.model import Link, Node, Topology
 
@@ -69,7 +70,7 @@ def svg(
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {height:.0f}" width="{_WIDTH:.0f}" '
         f'height="{height:.0f}" role="img">',
-        f"<title>{escape(topology.name)}</title>",
+        f"<title>{_escaped(topology.name)}</title>",
         f"<style>{_STYLE}</style>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
     ]
@@ -83,21 +84,21 @@ def svg(
         style = f' style="stroke: {stroke.colour}; stroke-width: {stroke.width:.1f}"' if stroke else ""
         lines.append(
             f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"{style}>'
-            f"<title>{escape(told)}</title></line>"
+            f"<title>{_escaped(told)}</title></line>"
         )
     lines += _drawn_courses(courses, points)
     for node in topology.nodes:
         x, y = points[node.name]
         lines.append(
             f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-            f"<title>{escape(_located(node))}</title></circle>"
+            f"<title>{_escaped(_located(node))}</title></circle>"
         )
     for name, (x, y), anchor in _labels(points, drawn, radius):
-        lines.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(name)}</text>')
+        lines.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escaped(name)}</text>')
     for line, (colour, text) in enumerate(legend):
         y = _LEGEND_LINE * (line + 1)
         lines.append(f'<rect x="16" y="{y - 4:.1f}" width="22" height="4" fill="{colour}"/>')
-        lines.append(f'<text x="46" y="{y + 3:.1f}">{escape(text)}</text>')
+        lines.append(f'<text x="46" y="{y + 3:.1f}">{_escaped(text)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -113,7 +114,7 @@ def _drawn_courses(courses: Sequence[Course], points: dict[str, Point]) -> Itera
             yield (
                 f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 + dx:.1f}" y2="{y2 + dy:.1f}" '
                 f'stroke="{course.colour}" stroke-width="{_COURSE_WIDTH}" stroke-linecap="round">'
-                f"<title>{escape(course.name)}</title></line>"
+                f"<title>{_escaped(course.name)}</title></line>"
             )
 
 
@@ -204,3 +205,8 @@ def _located(node: Node) -> str:
     north = f"{abs(node.latitude):.2f}° {'N' if node.latitude >= 0 else 'S'}"
     east = f"{abs(node.longitude):.2f}° {'E' if node.longitude >= 0 else 'W'}"
     return f"{node.name}, {north}, {east}"
+
+
+def _escaped(text: str) -> str:
+    """A text for XML, which has no control characters."""
+    return escape(printable_line(text))

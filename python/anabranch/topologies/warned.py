@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from anabranch.printable import printable
 from anabranch.topologies.loading import load
 from anabranch.topologies.model import Topology
 
@@ -28,9 +29,10 @@ def load_warned(
         gc.freeze()  # a command keeps its topology: no collection needs to visit millions of objects
         gc.enable()
     for warning in topology.warnings:
-        print(f"{name}: warning: {warning}", file=sys.stderr)
+        print(printable(f"{name}: warning: {warning}"), file=sys.stderr)
     for attribute, option in given.items():
         if option is not None and all(getattr(link, attribute) is not None for link in topology.links):
             quantity = attribute.partition("_")[0]  # as in files, without the unit
-            print(f"{name}: warning: {option} changes nothing: every link has its own {quantity}", file=sys.stderr)
+            text = f"{name}: warning: {option} changes nothing: every link has its own {quantity}"
+            print(printable(text), file=sys.stderr)
     return topology

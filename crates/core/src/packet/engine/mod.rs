@@ -31,6 +31,7 @@ use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::Table;
 use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::tcp::congestion::supervision::Supervision;
 use crate::units::Time;
 use std::collections::VecDeque;
 
@@ -78,6 +79,8 @@ pub struct Engine<L> {
     pub(in crate::packet) network: Network,
     pub(in crate::packet) hosts: Hosts,
     pub(in crate::packet) observers: Observers,
+    /// Of the stacks whose congestion controls come with the scenario.
+    supervisions: Vec<Supervision>,
     /// State of the event loop: the events that are due, and their order.
     pub(in crate::packet) event_loop: L,
 }
@@ -101,6 +104,7 @@ impl<L: EventLoop> Engine<L> {
             network,
             hosts,
             event_loop,
+            supervisions: spec.supervisions().cloned().collect(),
             spec,
         }
     }
@@ -124,6 +128,11 @@ impl<L: EventLoop> Engine<L> {
     /// delivers or takes in an epoch are one event, and each timer that fires among packets is another.
     pub fn events(&self) -> u64 {
         self.clock.events()
+    }
+
+    /// The work of long calls of congestion controls that come with the scenario, in events. It is that of the whole run, also in a partition.
+    pub(in crate::packet) fn work_of_controls(&self) -> u64 {
+        self.supervisions.iter().map(Supervision::work).sum()
     }
 
     /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
@@ -165,7 +174,7 @@ impl<L: EventLoop> Engine<L> {
     /// The hosts, and all that they may use.
     #[inline(always)]
     pub(in crate::packet) fn hosts_in_context(&mut self) -> (&mut Hosts, HostContext<'_, L>) {
-        let Engine { spec, clock, network, hosts, observers, event_loop } = self;
+        let Engine { spec, clock, network, hosts, observers, event_loop, .. } = self;
         (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, event_loop })
     }
 
@@ -208,7 +217,7 @@ impl<L: EventLoop> Engine<L> {
     /// Processes the next network event, which happens now.
     pub(in crate::packet) fn on_network_event(&mut self) {
         let Some(event) = self.clock.take_network_event() else { return };
-        let Engine { spec, clock, network, hosts, observers, event_loop } = self;
+        let Engine { spec, clock, network, hosts, observers, event_loop, .. } = self;
         let now = clock.now();
         match event {
             NetworkEvent::Fail(links) => {

@@ -113,8 +113,8 @@ impl EventLoop for EpochLoop {
 
     fn advance(engine: &mut Engine<EpochLoop>, events: u64) -> bool {
         // Packets are most of the work. Events count too: applications may write data that no link accepts, and samples may follow one another
-        // closely.
-        let work = |engine: &Engine<EpochLoop>| engine.packet_hops() + engine.events();
+        // closely. And so does the work of controls that come with the scenario.
+        let work = |engine: &Engine<EpochLoop>| engine.packet_hops() + engine.events() + engine.work_of_controls();
         let enough = work(engine) + events;
         while work(engine) < enough {
             if !engine.next_epoch(Time(engine.clock.end().0 + 1)) {

@@ -41,7 +41,9 @@ impl EventLoop for ReferenceLoop {
     }
 
     fn advance(engine: &mut Engine<ReferenceLoop>, events: u64) -> bool {
-        for _ in 0..events {
+        let work = |engine: &Engine<ReferenceLoop>| engine.events() + engine.work_of_controls();
+        let enough = work(engine) + events;
+        while work(engine) < enough {
             engine.clock.count_events(1);
             let (arrival, link) = engine.event_loop.arrivals.first();
             if arrival < engine.event_loop.arrivals_before {

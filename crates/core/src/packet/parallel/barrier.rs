@@ -35,7 +35,8 @@ struct Mailbox {
 struct Report {
     /// When its next event happens.
     next_event: AtomicU64,
-    packet_hops: AtomicU64,
+    /// Its packet-hops; that of the first partition also the work of the run's controls.
+    work: AtomicU64,
 }
 
 /// Reports and mailboxes between two rounds.
@@ -57,7 +58,7 @@ pub struct Barrier<'a> {
     sleepers: Mutex<()>,
     all_have_come: Condvar,
     is_broken: AtomicBool,
-    /// The partitions stop after this number of packet-hops.
+    /// The partitions stop after this work: packet-hops, and events of controls.
     enough: u64,
 }
 
@@ -88,7 +89,7 @@ impl Exchange {
 }
 
 impl<'a> Barrier<'a> {
-    /// A barrier for all partitions. The run pauses after this number of packet-hops.
+    /// A barrier for all partitions. The run pauses after this work: packet-hops, and events of controls.
     pub fn new(partitioning: &'a Partitioning, enough: u64) -> Barrier<'a> {
         Barrier {
             partitioning,
@@ -102,7 +103,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// Goes through rounds with the other partitions, until there were enough packet-hops. Returns `false` at the end of the run.
+    /// Goes through rounds with the other partitions, until there was enough work. Returns `false` at the end of the run.
     pub fn run(&self, engine: &mut Engine<EpochLoop>, partition: usize) -> bool {
         let _alarm = Alarm(self);
         loop {
@@ -144,19 +145,20 @@ impl<'a> Barrier<'a> {
         let first_arrival = self.fill_mailboxes(engine, partition, exchange, self.end_of_round(engine));
         let report = &exchange.reports[partition];
         report.next_event.store(first_arrival.min(engine.next_event()).0, Ordering::Relaxed);
-        report.packet_hops.store(engine.packet_hops(), Ordering::Relaxed);
+        let of_controls = if partition == 0 { engine.work_of_controls() } else { 0 };
+        report.work.store(engine.packet_hops() + of_controls, Ordering::Relaxed);
         true
     }
 
     /// Called when all partitions have sent. Reads this partition's mailboxes, and processes the next round. If the round has no event, it skips to
-    /// the round of the next event. Returns `false`, and does nothing, if there were enough packet-hops.
+    /// the round of the next event. Returns `false`, and does nothing, if there was enough work.
     fn process_round(&self, engine: &mut Engine<EpochLoop>, partition: usize, exchange: &Exchange) -> bool {
         for sender in (0..self.partitioning.count).filter(|sender| *sender != partition) {
             engine.read_mail(&mut exchange.mailbox(partition, sender));
         }
         let reports = || exchange.reports.iter();
-        let packet_hops: u64 = reports().map(|report| report.packet_hops.load(Ordering::Relaxed)).sum();
-        if packet_hops >= self.enough {
+        let work: u64 = reports().map(|report| report.work.load(Ordering::Relaxed)).sum();
+        if work >= self.enough {
             return false;
         }
         let next = reports().map(|report| report.next_event.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX);

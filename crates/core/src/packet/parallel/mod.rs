@@ -70,7 +70,8 @@ impl Partitions {
         if let [engine] = &mut self.engines[..] {
             return engine.advance(events);
         }
-        let barrier = Barrier::new(&self.division, self.packet_hops() + events.max(MIN_HOPS_PER_CALL));
+        let work = self.packet_hops() + self.engines[0].work_of_controls();
+        let barrier = Barrier::new(&self.division, work + events.max(MIN_HOPS_PER_CALL));
         let barrier = &barrier;
         let (first, others) = self.engines.split_at_mut(1);
         std::thread::scope(|scope| {

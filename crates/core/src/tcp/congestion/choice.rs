@@ -3,6 +3,7 @@
 use super::cached_control::Snapshot;
 use super::custom::CustomSpec;
 use super::program::ProgramSpec;
+use super::supervision::Supervision;
 use super::{CongestionSpec, FlowContext};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,13 +42,18 @@ impl ControlSpec {
         }
     }
 
-    /// The fault of a flow of this stack; `None` without a fault.
-    pub fn fault(&self) -> Option<String> {
+    /// The state that flows of a control of the scenario share; `None` for one of the registry.
+    pub fn supervision(&self) -> Option<&Supervision> {
         match self {
             ControlSpec::Named(_) => None,
-            ControlSpec::Program(spec) => spec.fault(),
-            ControlSpec::Custom(spec) => spec.fault(),
+            ControlSpec::Program(spec) => Some(spec.supervision()),
+            ControlSpec::Custom(spec) => Some(spec.supervision()),
         }
+    }
+
+    /// The fault of a flow of this stack; `None` without a fault.
+    pub fn fault(&self) -> Option<String> {
+        self.supervision()?.fault()
     }
 }
 

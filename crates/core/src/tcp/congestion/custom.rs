@@ -2,14 +2,14 @@
 
 use super::FlowContext;
 use super::cached_control::Snapshot;
-use super::fault::FirstFault;
+use super::supervision::Supervision;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Makes the control of each flow of a stack. Problems of a control go to the fault.
+/// Makes the control of each flow of a stack. Problems of a control go to the supervision.
 pub trait ControlFactory: Send + Sync {
     /// The state machine of one flow.
-    fn build(&self, flow: FlowContext, fault: &FirstFault) -> Box<dyn Snapshot>;
+    fn build(&self, flow: FlowContext, supervision: &Supervision) -> Box<dyn Snapshot>;
 }
 
 /// The text of a control, and the factory that the caller made from it.
@@ -23,7 +23,7 @@ pub struct CustomSpec {
     #[serde(skip)]
     factory: Option<Arc<dyn ControlFactory>>,
     #[serde(skip)]
-    fault: FirstFault,
+    supervision: Supervision,
 }
 
 impl CustomSpec {
@@ -45,12 +45,12 @@ impl CustomSpec {
 
     /// The control of one flow. The caller must have [provided](Self::provide) its factory.
     pub fn build(&self, flow: FlowContext) -> Box<dyn Snapshot> {
-        self.factory.as_ref().expect("checked before the run").build(flow, &self.fault)
+        self.factory.as_ref().expect("checked before the run").build(flow, &self.supervision)
     }
 
-    /// The first problem of one of its flows.
-    pub fn fault(&self) -> Option<String> {
-        self.fault.first()
+    /// The state that its flows share.
+    pub fn supervision(&self) -> &Supervision {
+        &self.supervision
     }
 }
 

@@ -24,7 +24,6 @@ pub mod compound;
 pub mod cubic;
 pub mod custom;
 pub mod dctcp;
-pub mod fault;
 pub mod highspeed;
 pub mod htcp;
 #[cfg(test)]
@@ -56,6 +55,7 @@ pub mod program;
 pub mod reno;
 pub mod scalable;
 pub mod slow_start;
+pub mod supervision;
 pub mod vegas;
 pub mod westwood;
 

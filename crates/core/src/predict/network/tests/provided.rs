@@ -9,7 +9,7 @@ use crate::spec::{RunSpec, StackSpec};
 use crate::tcp::congestion::cached_control::Snapshot;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::custom::{ControlFactory, CustomSpec};
-use crate::tcp::congestion::fault::FirstFault;
+use crate::tcp::congestion::supervision::Supervision;
 use crate::tcp::congestion::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
@@ -32,7 +32,7 @@ struct Halving {
     samples_rates: bool,
     /// Fails at the first loss.
     fails: bool,
-    fault: FirstFault,
+    fault: Supervision,
 }
 
 impl CongestionControl for Halving {
@@ -69,7 +69,7 @@ impl CongestionControl for Halving {
 }
 
 impl ControlFactory for Halving {
-    fn build(&self, flow: FlowContext, fault: &FirstFault) -> Box<dyn Snapshot> {
+    fn build(&self, flow: FlowContext, fault: &Supervision) -> Box<dyn Snapshot> {
         Box::new(Halving { cwnd: f64::from(flow.initial_window), fault: fault.clone(), ..self.clone() })
     }
 }

@@ -96,7 +96,7 @@ pub struct ProgramControl {
     unopened: Option<Memory>,
     /// The episode has reduced the window without a timeout, so that its end completes a reduction, also behind an undo.
     completes: bool,
-    /// It failed, and keeps its window.
+    /// It failed or was stopped, and keeps its window.
     has_failed: bool,
     /// The program has seen the present ACK before a reduction.
     shown: bool,
@@ -108,7 +108,7 @@ impl ProgramControl {
     /// A flow that has not sent yet. `init` runs ahead, as the sender must know whether the program paces. Linux calls it when the connection is
     /// established: so it runs anew when the control first sees the connection, with the time and the RTT of then.
     pub fn new(loaded: Arc<Loaded>, flow: FlowContext) -> ProgramControl {
-        let Loaded { program, socket, hz, .. } = &*loaded;
+        let Loaded { program, socket, hz, supervision, .. } = &*loaded;
         let find = |name| program.operation(name);
         let slots = Slots {
             window: WindowSlots::new(socket),
@@ -123,7 +123,7 @@ impl ProgramControl {
         };
         let mut control = ProgramControl {
             memory: socket.memory(),
-            kernel: ProgramKernel::new(program.functions(), socket, *hz, flow.random),
+            kernel: ProgramKernel::new(program.functions(), socket, *hz, flow.random, supervision),
             operations: Operations {
                 ssthresh: find("ssthresh"),
                 cong_avoid: find("cong_avoid"),
@@ -210,7 +210,9 @@ impl ProgramControl {
             Ok(value) => Some(value),
             Err(fault) => {
                 self.has_failed = true;
-                self.loaded.fault.record(self.kernel.now, fault.to_string());
+                if !self.loaded.supervision.is_stopped() {
+                    self.loaded.supervision.record(self.kernel.now, fault.to_string());
+                }
                 None
             }
         }

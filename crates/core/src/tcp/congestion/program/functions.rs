@@ -2,6 +2,7 @@
 
 use super::socket::{BOOT, Slot, SocketLayout, jiffies};
 use crate::rng::Stream;
+use crate::tcp::congestion::supervision::Supervision;
 use crate::units::{Duration, Time};
 use anabranch_bpf::{Kernel, Memory};
 
@@ -31,6 +32,9 @@ const RTO_MIN: u64 = 1004;
 
 /// The greatest value of both, microseconds (`TCP_RTO_MIN`, `TCP_DELACK_MAX`).
 const GREATEST_TIMER_US: u64 = 200_000;
+
+/// Jumps of a program, with the instructions between them, that take about as long as an event of the packet engine.
+const JUMPS_OF_AN_EVENT: u64 = 8;
 
 /// Linux's return value for an argument out of range.
 const INVALID: u64 = -22i64 as u64;
@@ -85,11 +89,18 @@ pub struct ProgramKernel {
     hz: u32,
     random: Stream,
     draws: u64,
+    supervision: Supervision,
 }
 
 impl ProgramKernel {
     /// The kernel for a program that calls these functions.
-    pub fn new(functions: &[String], layout: &SocketLayout, hz: u32, random: Stream) -> ProgramKernel {
+    pub fn new(
+        functions: &[String],
+        layout: &SocketLayout,
+        hz: u32,
+        random: Stream,
+        supervision: &Supervision,
+    ) -> ProgramKernel {
         let find = |name: &String| FUNCTIONS.iter().find(|(one, _)| one == name).map(|(_, function)| *function);
         ProgramKernel {
             now: Time::ZERO,
@@ -101,6 +112,7 @@ impl ProgramKernel {
             hz,
             random,
             draws: 0,
+            supervision: supervision.clone(),
         }
     }
 
@@ -197,5 +209,10 @@ impl Kernel for ProgramKernel {
             Some(function) => function(self, memory, arguments),
             None => Err("calls a function that the simulator lacks".into()),
         }
+    }
+
+    fn may_go_on(&mut self, jumps: u32) -> bool {
+        self.supervision.spend(u64::from(jumps).div_ceil(JUMPS_OF_AN_EVENT));
+        !self.supervision.is_stopped()
     }
 }

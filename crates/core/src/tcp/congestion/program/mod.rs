@@ -11,7 +11,7 @@ mod socket;
 
 use super::FlowContext;
 use super::cached_control::Snapshot;
-use super::fault::FirstFault;
+use super::supervision::Supervision;
 use anabranch_bpf::{Instance, Layout, Object, Options, Program, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use control::ProgramControl;
@@ -68,7 +68,7 @@ struct Loaded {
     hz: u32,
     /// Parameters of `cong_control`: 2 until Linux 6.9, 4 since.
     rate_parameters: usize,
-    fault: FirstFault,
+    supervision: Supervision,
 }
 
 impl PartialEq for ProgramSpec {
@@ -96,7 +96,7 @@ impl TryFrom<ProgramJson> for ProgramSpec {
             _ => 0,
         };
         let socket = SocketLayout::new(&program);
-        let loaded = Loaded { program, socket, hz: json.hz, rate_parameters, fault: FirstFault::default() };
+        let loaded = Loaded { program, socket, hz: json.hz, rate_parameters, supervision: Supervision::default() };
         Ok(ProgramSpec { json, loaded: Arc::new(loaded) })
     }
 }
@@ -107,7 +107,7 @@ impl ProgramSpec {
         Box::new(ProgramControl::new(Arc::clone(&self.loaded), flow))
     }
 
-    /// Refuses a clock rate that no kernel has. Missing functions and fields are refused when the program uses them: [`Self::fault`].
+    /// Refuses a clock rate that no kernel has. Missing functions and fields are refused when the program uses them: [`Supervision::fault`].
     ///
     /// # Errors
     /// Names the value, and a correct value.
@@ -124,9 +124,9 @@ impl ProgramSpec {
         fields.iter().any(|used| used.structure == "rate_sample" && DELIVERY_RATE.contains(&used.path.as_str()))
     }
 
-    /// The fault of a flow of this stack; `None` without a fault.
-    pub fn fault(&self) -> Option<String> {
-        self.loaded.fault.first()
+    /// The state that its flows share.
+    pub fn supervision(&self) -> &Supervision {
+        &self.loaded.supervision
     }
 }
 

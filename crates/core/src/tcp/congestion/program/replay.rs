@@ -48,11 +48,16 @@ impl Kernel for RecordedKernel {
     fn call(&mut self, function: usize, arguments: &[u64; 5], memory: &mut Memory) -> Result<u64, String> {
         self.kernel.call(function, arguments, memory)
     }
+
+    fn may_go_on(&mut self, jumps: u32) -> bool {
+        self.kernel.may_go_on(jumps)
+    }
 }
 
 impl ProgramSpec {
     /// Executes recorded calls of these functions, and returns the calls that differ from Linux. If the clock advanced during a call,
     /// either time may be the one that Linux used.
+    /// A stop ends the list early.
     ///
     /// # Errors
     /// If the program lacks a function, or the records have another size.
@@ -72,6 +77,9 @@ impl ProgramSpec {
         }
         let mut differences = Vec::new();
         for (number, record) in records.chunks_exact(length).enumerate() {
+            if self.loaded.supervision.is_stopped() {
+                break;
+            }
             let Some((Some(operation), name)) = operations.get(word(record, 0, 4) as usize).copied() else {
                 return Err(format!("record {number} is of a function that the program lacks"));
             };
@@ -117,7 +125,7 @@ impl Loaded {
             _ => {}
         }
         let random = Stream::new(0, Purpose::Congestion, 0);
-        let kernel = ProgramKernel::new(self.program.functions(), &self.socket, self.hz, random);
+        let kernel = ProgramKernel::new(self.program.functions(), &self.socket, self.hz, random, &self.supervision);
         let mut kernel = RecordedKernel { kernel, time_ns, jiffies };
         let result = match self.program.call(operation, &arguments, &mut memory, &mut kernel) {
             Ok(result) => result,
