@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from anabranch import _core
 from anabranch.compile import compile_run, longest_round_trip
-from anabranch.scenario import Scenario
+from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.topologies import Link, Node, Topology
 from scenarios import DESIGN, LINE
@@ -309,3 +310,45 @@ def test_presets_are_products_and_may_be_overridden() -> None:
     stack = compile_run(Scenario.from_toml(text).cases[0], 1)["stacks"][0]
     assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == ["newreno", "fast-rto", "delayed"]
     assert stack["mss"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("packet", "size"), [("", 1500), ('packet = "9000 bytes"\n', 9000), ('packet = "65535 bytes"\n', 65535)]
+)
+def test_datagrams_have_the_size_that_is_given_and_else_that_of_ethernet(packet: str, size: int) -> None:
+    udp = ("bulk = true\n", f'transport = "udp"\n{packet}on-off = {{ peak = "1Mbps", on = "1ms" }}\n')
+    spec = compiled(udp, ('stack = "newreno"\n', ""))
+    assert spec["traffic"][0]["transport"] == {"udp": {"packet": size}}
+    assert spec["stacks"] == []
+    _core.Simulation(json.dumps(spec))
+    # a packet takes a second at the least peak rate: a thousand times 1 ms
+    least = 8 * size
+    compiled(udp, ('stack = "newreno"\n', ""), ('"1Mbps", on', f'"{least} bps", on'))
+    with pytest.raises(ScenarioError, match=f'over 1000 times on "1ms"; give at least "{least} bps"'):
+        compiled(udp, ('stack = "newreno"\n', ""), ('"1Mbps", on', f'"{least - 1} bps", on'))
+
+
+def test_datagrams_beyond_the_largest_ip_packet_are_refused() -> None:
+    with pytest.raises(ScenarioError, match='packet "65536 bytes" must be at most 65535 bytes'):
+        compiled(
+            ('stack = "newreno"\n', ""),
+            ("bulk = true", 'transport = "udp"\nconstant = "1Mbps"\npacket = "65536 bytes"'),
+        )
+
+
+def test_the_mtu_of_hosts_holds_the_largest_datagram() -> None:
+    """Otherwise the kernel engine would fragment it, or refuse to send it."""
+    from anabranch.engines.kernel.hosts import _mtu
+
+    def groups(*sizes: int) -> dict[str, Any]:
+        return {
+            "traffic": [
+                {"transport": {"tcp": {"stack": 0}}},
+                *({"transport": {"udp": {"packet": size}}} for size in sizes),
+            ]
+        }
+
+    stack: Any = SimpleNamespace(mtu=1500)
+    assert _mtu(groups(9000, 100), {0: stack}) == 9000
+    assert _mtu(groups(100), {0: stack}) == 1500
+    assert _mtu(groups(9000), {}) == 9000

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -395,6 +396,25 @@ u32 first; u32 second SEC(".data.mine"); const volatile u32 constant = 3;
 SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked) { first += constant; second++; }"""
     file = tmp_path / compiled(tmp_path, functions, ".cong_avoid = (void *)avoid")
     assert sorted(needs.describe(file)["controls"][0]["shared"]) == ["first", "second"]
+    problems = scenario({"program": file.name}, tmp_path).warnings.problems
+    assert [problem.path for problem in problems] == [("stacks", "mine", "congestion")]
+    assert re.search(
+        "has a copy of .*second.* for each flow here, where in Linux all flows share one", problems[0].message
+    )
+
+
+def test_check_knows_what_linux_refuses_and_the_simulator_lacks() -> None:
+    lacking: needs.Control = {
+        "name": "x", "operations": [], "fields": [], "functions": [], "missing": ["bpf_loop"], "shared": [], "needs_ecn": False,
+    }  # fmt: skip
+    assert list(needs.findings("GPL", lacking)) == [
+        "uses bpf_loop, which the simulator lacks: a run ends at the first use"
+    ]
+    (said,) = needs.findings("MIT", lacking | {"missing": []})
+    assert said.startswith('has licence "MIT": Linux refuses it')
+    (line, *_) = needs.lines({"licence": "MIT", "controls": [lacking]})
+    assert line == "x (licence MIT: Linux refuses it)"
+    assert not scenario({"program": "anabranch_cubic"}).warnings.problems
 
 
 @needs_clang

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch import _core
+from anabranch.cli import status
 from anabranch.compile import compile_run
 from anabranch.control import Congestion, Control
 from anabranch.runs import RunError
@@ -111,7 +112,7 @@ def test_both_event_loops_give_it_the_same_results(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("Fails", r"stack 'mine', congestion, at 0\.\d+ s: line 11: KeyError: 'loss'"),
+        ("Fails", r"stack 'mine', congestion, at 0\.\d+ s: line 11: KeyError: 'loss' \(in controls\.py\)"),
         ("NoWindow", "cwnd = NaN: must be"),
     ],
 )
@@ -139,3 +140,42 @@ def test_what_is_no_class_in_a_file_is_refused(directory: Path, python: str, pro
 def test_a_class_of_another_kind_is_refused_before_the_run(directory: Path) -> None:
     with pytest.raises(RunError, match=r"Stranger must be a class derived from anabranch\.control\.Control"):
         scenario(directory, "controls.py:Stranger").run()
+
+
+MARKS = """\
+from pathlib import Path
+
+from anabranch.control import Control
+
+Path("executed").touch()
+
+
+class Mine(Control):
+    def on_congestion(self, event):
+        helper({})
+
+
+def helper(states):
+    import json
+    json.loads("{")
+"""
+
+
+def test_only_a_run_executes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MARKS)
+    text = Scenario(scenario(tmp_path, "mine.py:Mine").document, directory=tmp_path).to_toml()
+    (tmp_path / "s.toml").write_text(text)
+    assert status(["check", "s.toml"]) == 0
+    assert "note: mine.py:Mine was read and not executed; only a run shows" in capsys.readouterr().err
+    for command in (["check", "--json", "s.toml"], ["schema"], ["engines"], ["check", "s.toml", "--set", "run.seed=2"]):
+        assert status(command) in (0, 2)
+        assert not (tmp_path / "executed").exists(), command
+    # the line is that of the control's file, also where another module raises
+    assert status(["run", "s.toml", "--out", "out"]) == 1
+    assert (tmp_path / "executed").exists()
+    assert (
+        "line 15: json.decoder.JSONDecodeError" in (said := capsys.readouterr().err)
+        or "line 15: JSONDecodeError" in said
+    )
+    assert "(in mine.py)" in said

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -757,3 +758,41 @@ def test_a_broken_stack_of_a_presets_name_has_one_problem() -> None:
     with pytest.raises(ScenarioError) as error:
         Scenario.from_toml(text)
     assert [problem.path for problem in error.value.problems] == [("stacks", "cubic", "min_rto")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[stacks]\nx = { congestion = { program = "anabranch_reno", threshold = 1 } }\n',
+        '[stacks]\nx = { congestion = { program = "anabranch_reno", threshold = 1 } }\ny.min_rto = ["200ms", "1s"]\n',
+    ],
+)
+def test_a_key_of_another_table_of_a_union_is_unknown(text: str) -> None:
+    """``threshold`` is a parameter of some congestion controls, which have a name and no program."""
+    with pytest.raises(ScenarioError) as error:
+        Scenario.from_toml(LINE.replace("[[traffic]]", text + "[[traffic]]"))
+    assert error.value.problems[0].describe() == "stacks.x.congestion.threshold: unknown key; possible: name, program"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bulk = True", "(at line 12, column 8): bulk = True; write true"),
+        ("from = None", "(at line 12, column 8): from = None; TOML has no such value, so leave the key out"),
+        ("to = C", '(at line 12, column 6): to = C; a text needs quotation marks: "C"'),
+        ("start = 10ms", '(at line 12, column 11): start = 10ms; a text needs quotation marks: "10ms"'),
+        ("size = " + "x" * 5000, f'a text needs quotation marks: "{"x" * 57}..."'),
+    ],
+)
+def test_a_value_that_toml_does_not_have_is_named_with_a_right_one(line: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        Scenario.from_toml(LINE.replace("bulk = true", line))
+
+
+@pytest.mark.parametrize("text", [".".join(["a"] * 100_000) + " = 1", "[" + " . ".join(['"b c"'] * 100_000) + "]"])
+def test_a_key_of_many_parts_is_refused_at_once(text: str) -> None:
+    """The reader of TOML would take a minute."""
+    begun = time.process_time()
+    with pytest.raises(ScenarioError, match="is nested too deep: line 17 has a key of more than 100 parts"):
+        Scenario.from_toml(LINE + text + "\n")
+    assert time.process_time() - begun < 2

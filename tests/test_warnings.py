@@ -413,3 +413,86 @@ def test_an_event_or_impairment_without_effect_is_a_warning(unused: str, others:
     with_it, without = (Scenario.from_toml(text).run().flows for text in (LINE + unused + others, LINE + others))
     assert with_it.equals(without)
     assert not any(message.startswith("has no effect") for message in warnings(LINE + others).values())
+
+
+def test_a_round_trip_as_long_as_the_run_is_a_warning() -> None:
+    """The pair meets 10 ms of propagation each way; an ACK of what is sent at the start arrives after 20 ms."""
+    text = LINE.replace('duration = "2s"', 'duration = "20ms"')
+    said = warnings(text)
+    message = 'has no time: a round trip of A to C takes 20ms, and the run ends 20ms after the start; give [run] a longer duration than "20ms"'
+    assert said["traffic[0]"].startswith(message)
+    assert warnings(LINE.replace('duration = "2s"', 'duration = "21ms"')) == {}
+    late = LINE.replace("bulk = true", 'bulk = true\nstart = "1990ms"')
+    assert "the run ends 10ms after the start" in warnings(late)["traffic[0]"]
+    datagrams = text.replace("bulk = true", 'transport = "udp"\nconstant = "1Mbps"').replace('stack = "newreno"\n', "")
+    assert warnings(datagrams) == {}, "they arrive after 10 ms"
+    assert "the way of A to C takes 10ms" in warnings(datagrams.replace('"20ms"', '"10ms"'))["traffic[0]"]
+    several = text.replace("bulk = true\nstack", 'matrix = { A = { B = "1Mbps", C = "1Mbps" } }\nstack').replace(
+        'from = "A"\nto = "C"\n', ""
+    )
+    assert set(warnings(several)) == {"traffic[0]"}
+
+
+def test_a_delay_of_seconds_in_a_file_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text(
+        '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b", "delay": 1.5}], "directed": false}'
+    )
+    text = '[topology]\nfrom = "n.json"\n[[traffic]]\nfrom = "a"\nto = "b"\n'
+    (problem,) = Scenario.from_toml(text, directory=tmp_path).warnings.problems
+    assert problem.path == ("topology", "from")
+    assert problem.message.startswith(
+        "gives the link a -> b a delay of 1.5 s, and 1 more links have over 1 s; a number without unit counts seconds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_great"), [("0.5", True), ("0.49", False), ('"60%"', True), ('{ model = "periodic", every = 2 }', True)]
+)
+def test_a_loss_of_half_of_all_packets_is_a_warning(loss: str, is_great: bool) -> None:
+    said = warnings(LINE.replace("[[traffic]]", f"[[impairments]]\nloss = {loss}\n[[traffic]]"))
+    assert (set(said) == {"impairments[0].loss"}) == is_great
+    event = LINE.replace("[[traffic]]", f'[[events]]\nat = "1s"\nimpair = {{ loss = {loss} }}\n[[traffic]]')
+    assert (set(warnings(event)) == {"events[0].impair.loss"}) == is_great
+
+
+FAST = """
+[topology]
+links = [{ source = "A", target = "B", capacity = "10Gbps", delay = "5ms" }]
+queue = { discipline = "drop-tail", limit = "100 packets" }
+[[traffic]]
+from = "A"
+to = "B"
+stack = "cubic"
+"""
+
+
+def test_a_queue_far_shorter_than_long_flows_need_is_a_warning() -> None:
+    """10 Gbit/s times 10 ms are 12.5 MB; a tenth of that is 834 packets of 1500 bytes, by the root of the number of flows."""
+    message = warnings(FAST)["traffic[0].stack"]
+    assert message.startswith(
+        "meets a queue of 150000 bytes from A to B, less than a tenth of the 12500000 bytes that 1 long flow"
+    )
+    assert warnings(FAST.replace("100 packets", "834 packets")) == {}
+    assert set(warnings(FAST.replace("100 packets", "833 packets"))) == {"traffic[0].stack"}
+    many = FAST + "flows = 16\n"
+    assert set(warnings(many.replace("100 packets", "208 packets"))) == {"traffic[0].stack"}
+    assert warnings(many.replace("100 packets", "209 packets")) == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('stack = "cubic"', 'stack = "bbr"'),
+        ('stack = "cubic"', 'stack = "vegas"'),
+        ('stack = "cubic"', 'stack = "linux-cubic"'),  # whose window of 3 MiB is less than the path holds
+        ('stack = "cubic"', 'stack = "cubic"\nsize = "1MB"'),
+        ('"drop-tail"', '"ecn-threshold", mark = 65'),
+        ("[[traffic]]", "[[impairments]]\nloss = 1e-5\n[[traffic]]"),
+        ('"5ms"', '"20us"'),
+    ],
+)
+def test_short_queues_are_no_trap_for_other_flows(old: str, new: str) -> None:
+    text = FAST.replace(old, new)
+    if "ecn-threshold" in new:
+        text = text.replace('stack = "cubic"', 'stack = "x"\n[stacks.x]\npreset = "dctcp"')
+    assert warnings(text) == {}

@@ -75,6 +75,12 @@ report keep the warnings. They warn of the following:
 - Delayed ACKs wait for as long as `min_rto` or longer, so that lone segments of flows that end or pause time out.
 - ACKs are delayed beside `fast-rto`, which may take such lone segments for lost.
 - FastRTO's `max_rto` is shorter than the round trip of a path, so that each segment there expires before its ACK.
+- A round trip takes as long as what is left of the run when a group starts, or longer. Of datagrams, the way there counts.
+- A link of a file has a delay of more than a second. A number without unit counts seconds.
+- A loss is half of all packets or more, such as `loss = 0.5` where `"0.5%"` was meant.
+- Endless flows of a loss-based congestion control meet on a link whose queue is shorter than a tenth of RTT × C / √n, for n flows
+  (Appenzeller, Keslassy and McKeown, SIGCOMM 2004). Paced flows, BBR, DCTCP, flows by delay, marking queues with ECN and lossy paths do not count.
+- An eBPF program needs what the simulator lacks, shares data among flows, or has a licence that Linux refuses.
 - RACK-TLP runs without SACK, which RFC 8985 requires. Stacks that follow Linux then count duplicate ACKs.
 - DCTCP runs without ECN, or a queue on its path may fill and does not mark. A queue may fill if earlier links, or a host without a
   slower link, bring more than its link carries.

@@ -95,7 +95,7 @@ def _links(
         elif delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
-            delays.append(min(units.LARGEST, _delay(delay or section.delay, link)))
+            delays.append(min(units.LARGEST, link_delay(delay or section.delay, link)))
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     for number, changes in changes_of_links(case.variant.events, names).items():
@@ -208,7 +208,8 @@ def _by_link(entries: Sequence[Any], names: Names) -> list[list[Any]]:
     return found
 
 
-def _delay(delay: str | DelayFromLength, link: Link) -> int:
+def link_delay(delay: str | DelayFromLength, link: Link) -> int:
+    """The delay that a value gives a link without its own, picoseconds."""
     if isinstance(delay, str):
         return units.duration(delay)
     length = units.length(delay.length) if link.length_m is None else Fraction(link.length_m)

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 Path = tuple[str | int, ...]
 """Keys and indexes from the root of the document."""
 
+MOST_PARTS = 100
+"""Parts of a dotted key."""
+LONGEST_WORD = 60
+"""Characters of a wrong value in a message."""
+
 _CLASHES = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Duplicate inline")
 """How tomllib's messages about keys that clash begin; it does not always name the key."""
 
@@ -23,13 +28,38 @@ def parse(text: str) -> dict[str, Any]:
     Raises:
         TomlError: says what is wrong, and in which line.
     """
+    if long := _LONG_KEY.search(text):  # tomllib's time grows with the square of the parts
+        line = text.count("\n", 0, long.start()) + 1
+        raise TomlError(f"is nested too deep: line {line} has a key of more than {MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise TomlError("is nested too deep") from None
     except ValueError as error:  # also an integer of more digits than Python converts
         clash = _clash(text) if str(error).startswith(_CLASHES) else None
-        raise TomlError(f"is not TOML: {clash or error}") from None
+        raise TomlError(f"is not TOML: {clash or f'{error}{_remedy(text, str(error))}'}") from None
+
+
+def _remedy(text: str, error: str) -> str:
+    """What to write instead of a value that TOML does not have, such as ``True`` or ``10s``."""
+    place = re.search(r"\(at line (\d+), column (\d+)\)", error)
+    if place is None or not error.startswith(("Invalid value", "Expected newline or end of document")):
+        return ""
+    line, column = text.split("\n")[int(place[1]) - 1], int(place[2]) - 1
+    key = _KEY.match(line)
+    word = re.match(
+        r"[^\s,\]}#=\"'\[{]*",
+        line[max(column, 0) :] if error.startswith("I") else line[key.end() :].strip() if key else "",
+    )
+    if word is None or not word[0]:
+        return ""
+    shown = word[0] if len(word[0]) <= LONGEST_WORD else word[0][: LONGEST_WORD - 3] + "..."
+    name = f"{key['keys']} = " if key else ""
+    if word[0].lower() in ("true", "false"):
+        return f": {name}{shown}; write {word[0].lower()}"
+    if word[0].lower() in ("none", "null", "nil"):
+        return f": {name}{shown}; TOML has no such value, so leave the key out"
+    return f': {name}{shown}; a text needs quotation marks: "{shown}"'
 
 
 def line_numbers(text: str) -> dict[Path, int]:
@@ -116,6 +146,10 @@ def _statements(text: str) -> Iterator[_Statement]:
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEYS = rf"(?P<keys>{_PART}(?:\s*\.\s*{_PART})*)"
+_LONG_KEY = re.compile(
+    r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
+    rf"{{{MOST_PARTS}}}"
+)
 _HEADER = re.compile(rf"\s*(?P<open>\[\[?)\s*{_KEYS}\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(rf"\s*{_KEYS}\s*=")
 _FENCES = ('"""', "'''")

@@ -55,10 +55,12 @@ pub fn provide(py: Python<'_>, spec: &mut RunSpec, calls: &Arc<PythonCalls>) -> 
     for stack in &mut spec.stacks {
         if let ControlSpec::Custom(custom) = &mut stack.congestion {
             let loaded = calls.call(py, || load(py, custom)).map_err(|error| {
-                PyValueError::new_err(format!("stack '{}', congestion: {}", stack.name, describe(py, &error)))
+                let problem = describe(py, &error, &custom.file);
+                PyValueError::new_err(format!("stack '{}', congestion: {problem}", stack.name))
             })?;
             let class = loaded.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
-            custom.provide(Arc::new(PythonFactory { class, calls: Arc::clone(calls) }));
+            let file = custom.file.as_str().into();
+            custom.provide(Arc::new(PythonFactory { class, file, calls: Arc::clone(calls) }));
         }
     }
     Ok(())
@@ -66,7 +68,8 @@ pub fn provide(py: Python<'_>, spec: &mut RunSpec, calls: &Arc<PythonCalls>) -> 
 
 fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
     let code = CString::new(custom.python.as_str())?;
-    let module = PyModule::from_code(py, &code, c"the control's file", c"anabranch_custom_control")?;
+    let file = CString::new(custom.file.as_str())?;
+    let module = PyModule::from_code(py, &code, &file, c"anabranch_custom_control")?;
     let class = module.getattr(custom.class.as_str())?;
     let base = py.import("anabranch.control")?.getattr("Control")?;
     if !class.is_instance_of::<pyo3::types::PyType>() || !class.cast::<pyo3::types::PyType>()?.is_subclass(&base)? {
@@ -78,20 +81,24 @@ fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
     Ok(class.unbind())
 }
 
-/// An exception in one line, with the line of the control's file where it arose.
-fn describe(py: Python<'_>, error: &PyErr) -> String {
-    let line = error.traceback(py).and_then(|mut traceback| {
-        while let Ok(next) = traceback.getattr("tb_next").and_then(|next| Ok(next.cast_into()?)) {
-            traceback = next;
+/// An exception in one line, with the control's file and the last line of this file that was executed.
+fn describe(py: Python<'_>, error: &PyErr, file: &str) -> String {
+    let mut line = None;
+    let mut traceback = error.traceback(py);
+    while let Some(entry) = traceback {
+        let code = entry.getattr("tb_frame").and_then(|frame| frame.getattr("f_code")?.getattr("co_filename"));
+        if code.and_then(|name| name.extract::<String>()).is_ok_and(|name| name == file) {
+            line = entry.getattr("tb_lineno").and_then(|line| line.extract::<u32>()).ok();
         }
-        traceback.getattr("tb_lineno").and_then(|line| line.extract::<u32>()).ok()
-    });
+        traceback = entry.getattr("tb_next").ok().and_then(|next| next.cast_into().ok());
+    }
     let place = line.map_or(String::new(), |line| format!("line {line}: "));
-    format!("{place}{error}")
+    format!("{place}{error} (in {file})")
 }
 
 struct PythonFactory {
     class: Py<PyAny>,
+    file: Arc<str>,
     calls: Arc<PythonCalls>,
 }
 
@@ -101,6 +108,7 @@ impl ControlFactory for PythonFactory {
             object: None,
             now: Time::ZERO,
             supervision: supervision.clone(),
+            file: Arc::clone(&self.file),
             calls: Arc::clone(&self.calls),
             wire_bits: 8.0 * f64::from(flow.wire_bytes),
             cwnd: f64::from(flow.initial_window),
@@ -130,6 +138,7 @@ struct PythonControl {
     /// Time of the last event that had a time.
     now: Time,
     supervision: Supervision,
+    file: Arc<str>,
     calls: Arc<PythonCalls>,
     wire_bits: f64,
     cwnd: f64,
@@ -160,7 +169,7 @@ impl PythonControl {
         match called {
             Ok(Some(object)) => return Some(object),
             Ok(None) => self.supervision.stop(),
-            Err(error) => self.supervision.record(now, describe(py, &error)),
+            Err(error) => self.supervision.record(now, describe(py, &error, &self.file)),
         }
         None
     }

@@ -3,8 +3,9 @@
 import atexit
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
 from anabranch.cli.output import say
@@ -64,6 +65,36 @@ def _prepare_streams() -> None:
         stream = getattr(sys, name)
         if stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
+    out = sys.stdout
+    sys.stdout = _Output(out.buffer, encoding=out.encoding, errors=out.errors, line_buffering=bool(out.line_buffering))
+
+
+class _OutputError(ValueError):
+    """Standard output that cannot be written; the system's error does not name it."""
+
+
+class _Output(TextIOWrapper):
+    """Standard output whose errors are told from those of files. A reader that has gone is no error."""
+
+    def write(self, text: str) -> int:
+        """Write a text, as any stream."""
+        with _named():
+            return super().write(text)
+
+    def flush(self) -> None:
+        """Write what is buffered, as any stream."""
+        with _named():
+            super().flush()
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _OutputError(error.strerror) from None
 
 
 def status(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +117,7 @@ def status(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # the reader of our output has gone; nothing is left to say to it
         return DONE
     except (ValueError, OSError) as error:
-        say(str(error))
+        say(str(error) if not isinstance(error, _OutputError) else f"standard output: cannot be written ({error})")
         return FAILED
 
 

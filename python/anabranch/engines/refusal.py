@@ -11,15 +11,18 @@ from anabranch.scenario import Case, Scenario
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Listing, Problem
+from anabranch.scenario.stacks import preset_stack
 from anabranch.scenario.traffic import traffic_name
 from anabranch.toml_text import Path
 
 
 def refusals(scenario: Scenario, make: Callable[[packet.CompiledRun], object] = packet.new_simulation) -> Listing:
-    """The packet engine's refusals of each variant, or those of ``make``, found without running it."""
+    """The packet engine's refusals of each variant, or those of ``make``, found without running it, or any control in Python."""
     found = []
     for case in scenario.cases:
         spec = compile_run(case, scenario.seeds[0])
+        if make is packet.new_simulation:
+            spec["stacks"] = [_without_code(stack) for stack in spec["stacks"]]
         is_over = False
         while not is_over:
             try:
@@ -29,6 +32,13 @@ def refusals(scenario: Scenario, make: Callable[[packet.CompiledRun], object] = 
                 found.append(_of_variant(case, error))
                 is_over = not _lift(spec, case, str(error))
     return scenario.listing(found)
+
+
+def _without_code(stack: dict[str, Any]) -> dict[str, Any]:
+    """A compiled stack with NewReno instead of a control in Python, whose file would be executed."""
+    if "python" not in stack["congestion"]:
+        return stack
+    return stack | {"congestion": preset_stack("newreno").policies()[0]}
 
 
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:

@@ -43,10 +43,26 @@ def describe(path: Path) -> Description:
         raise input_files.InputError(path, str(error)) from None
 
 
+GPL_COMPATIBLE = ("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL")
+"""Linux's ``license_is_gpl_compatible`` (include/linux/license.h), which its verifier asks of struct_ops programs."""
+
+
+def findings(licence: str, control: Control) -> Iterator[str]:
+    """What Linux would refuse of a control, and what the simulator lacks or does otherwise: a sentence each."""
+    if licence not in GPL_COMPATIBLE:
+        yield f'has licence "{licence}": Linux refuses it; the object needs one compatible with the GPL, such as "GPL"'
+    if control["missing"]:
+        yield f"uses {', '.join(control['missing'])}, which the simulator lacks: a run ends at the first use"
+    if control["shared"]:
+        yield f"has a copy of {', '.join(control['shared'])} for each flow here, where in Linux all flows share one"
+
+
 def lines(description: Description) -> Iterator[str]:
     """The description as lines of text."""
     for control in description["controls"]:
-        yield f"{control['name']} (licence {description['licence'] or 'none: Linux refuses it'})"
+        licence = description["licence"]
+        refused = "" if licence in GPL_COMPATIBLE else ": Linux refuses it"
+        yield f"{control['name']} (licence {licence or 'none'}{refused})"
         yield f"  operations  {', '.join(control['operations'])}"
         yield f"  functions   {', '.join(control['functions']) or 'none'}"
         yield f"  fields      {', '.join(control['fields']) or 'none'}"

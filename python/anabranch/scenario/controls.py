@@ -22,7 +22,8 @@ class ProgramControl(Table):
     program: str = Field(description="An object file such as `my_cc.bpf.o`, or one that comes with Anabranch.")
     name: str | None = Field(None, description="The name of its congestion control, if it has several.")
     _compiled: dict[str, Any] = PrivateAttr()
-    _needs_ecn: bool = PrivateAttr()
+    _control: needs.Control = PrivateAttr()
+    _licence: str = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> "ProgramControl":
@@ -30,7 +31,8 @@ class ProgramControl(Table):
         if shipped is None and not self.program.endswith(".o"):
             raise ValueError(f'"{self.program}" is no object file (.o); {suggest(self.program, programs.NAMES)}')
         path = shipped or (info.context or {}).get("directory", Path()) / self.program
-        controls = {control["name"]: control for control in needs.describe(path)["controls"]}
+        description = needs.describe(path)
+        controls = {control["name"]: control for control in description["controls"]}
         names = list(controls)
         if self.name is None and len(names) > 1:
             raise ValueError(f"{path}: has several congestion controls; choose one by name: {', '.join(names)}")
@@ -38,13 +40,19 @@ class ProgramControl(Table):
             raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
         encoded = base64.b64encode(input_files.content(path, needs.LARGEST)).decode()
         self._compiled = {"program": encoded, "name": self.name or names[0]}
-        self._needs_ecn = controls[self.name or names[0]]["needs_ecn"]
+        self._control = controls[self.name or names[0]]
+        self._licence = description["licence"]
         return self
 
     @property
     def needs_ecn(self) -> bool:
         """Whether Linux's sockets with this control negotiate ECN."""
-        return self._needs_ecn
+        return self._control["needs_ecn"]
+
+    @property
+    def findings(self) -> list[str]:
+        """What Linux would refuse of it, and what the simulator lacks or does otherwise."""
+        return list(needs.findings(self._licence, self._control))
 
     def compiled(self) -> dict[str, Any]:
         """The object's bytes in base 64, and the name of its control."""
@@ -55,7 +63,9 @@ class PythonControl(Table):
     """A congestion control in Python: a class derived from ``anabranch.control.Control``. It runs some twenty times slower than others."""
 
     name: ClassVar[str] = "python"
-    python: str = Field(description='File and class, such as `"my_cc.py:MyControl"`; the file\'s code runs.')
+    python: str = Field(
+        description='File and class, such as `"my_cc.py:MyControl"`; `run` executes the file, `check` only reads it.'
+    )
     _compiled: dict[str, Any] = PrivateAttr()
 
     @model_validator(mode="after")
@@ -71,9 +81,9 @@ class PythonControl(Table):
             raise ValueError(f"{file}{line}: is not Python ({getattr(error, 'msg', error)})") from None
         if name not in classes:
             raise ValueError(f"{file}: has no class {name}; {suggest(name, classes) if classes else 'it has none'}")
-        self._compiled = {"python": source, "class": name}
+        self._compiled = {"python": source, "class": name, "file": file}
         return self
 
     def compiled(self) -> dict[str, Any]:
-        """The file's text and the name of the class."""
+        """The file's text and name, and the name of the class."""
         return self._compiled

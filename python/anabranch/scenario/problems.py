@@ -87,11 +87,9 @@ def suggest(wrong: str, right: Iterable[str]) -> str:
 
 
 def from_validation(error: ValidationError, document: Mapping[str, Any], base: Path = ()) -> list[Problem]:
-    """The errors of pydantic as problems; keys that no table has are left to the walk over the document."""
+    """The errors of pydantic as problems."""
     problems = []
     for detail in _details(error):
-        if detail["type"] == "extra_forbidden":
-            continue
         absent = detail["type"] == "missing"
         path = _document_path(detail["loc"], document, absent)
         if absent:
@@ -146,6 +144,8 @@ def _message(detail: Any) -> str:
     if kind in ("too_short", "too_long"):
         bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return f"must have {bound} entries, not {context['actual_length']}"
+    if kind == "extra_forbidden":
+        return "unknown key; this table has none of this name"
     if kind in _KINDS:
         return f"must be {_KINDS[kind]}"
     message = (

@@ -203,6 +203,7 @@ def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]
 def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
     possible = [named for model in shape.models for named in _tables(model, value)]
     models = tuple(model for model in possible if _selected(model, value)) or tuple(possible)
+    models = tuple(model for model in models if _required(model) <= value.keys()) or models
     fields = _fields(models)
     for key, item in value.items():
         if key not in fields and shape.entries is None:
@@ -253,6 +254,12 @@ def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
     """Whether a table with a discriminating key (``name = "cubic"``) can be of this model."""
     found = _discriminator(model)
     return found is None or not isinstance(value.get(found[0]), str) or value[found[0]] in found[1]
+
+
+@cache
+def _required(model: type[BaseModel]) -> frozenset[str]:
+    """The keys that a table needs."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items() if field.is_required())
 
 
 @cache

@@ -44,7 +44,7 @@ fn greatest_timeout(spec: &RunSpec, group: &TrafficSpec) -> Option<Duration> {
 }
 
 /// The delays of the fastest and of the slowest path of each route that has one.
-fn delays(
+pub(super) fn delays(
     spec: &RunSpec,
     graph: &Graph,
     mut routes: Vec<Route>,

@@ -4,6 +4,8 @@ mod cut_off;
 mod early_expiry;
 mod fewer_paths;
 mod routes;
+mod short_queue;
+mod too_late;
 mod unmarked;
 
 use crate::routing::{Graph, RoutingError};
@@ -56,6 +58,42 @@ pub enum Finding {
         /// The greatest FastRTO.
         timeout: Duration,
     },
+    /// Packets, or their ACKs, travel for as long as what is left of the run when the group starts.
+    TooLate {
+        /// The traffic group.
+        traffic: usize,
+        /// How many pairs travel that long.
+        pairs: usize,
+        /// How many pairs the group has.
+        of: usize,
+        /// The one that travels longest.
+        src: NodeId,
+        /// The destination of the pair.
+        dst: NodeId,
+        /// By the delays of links: there and, if packets are answered, back, on the fastest paths.
+        travel: Duration,
+        /// From the group's start to the end of the run.
+        left: Duration,
+        /// Whether packets are answered.
+        is_answered: bool,
+    },
+    /// A queue is far shorter than long flows need to use its link.
+    ShortQueue {
+        /// The first traffic group of these flows.
+        traffic: usize,
+        /// How many such links.
+        links: usize,
+        /// The first of them.
+        link: LinkId,
+        /// The limit of its queue, bytes.
+        queue: u64,
+        /// How many long flows cross it.
+        flows: u64,
+        /// Its bandwidth-delay product, bytes.
+        product: u64,
+        /// The longest round trip of these flows, by the delays of links.
+        round_trip: Duration,
+    },
     /// Failed links leave pairs with traffic without a path.
     CutOff {
         /// The event that did it.
@@ -88,5 +126,7 @@ fn findings(spec: &RunSpec) -> Result<Vec<Finding>, RoutingError> {
     found.extend(unmarked::find(spec, &graph)?);
     found.extend(early_expiry::find(spec, &graph)?);
     found.extend(cut_off::find(spec, &graph)?);
+    found.extend(too_late::find(spec, &graph)?);
+    found.extend(short_queue::find(spec, &graph)?);
     Ok(found)
 }

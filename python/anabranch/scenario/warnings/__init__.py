@@ -7,7 +7,9 @@ from anabranch import units
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import (
+    great_losses,
     idle_events,
+    long_delays,
     replaced_impairments,
     unreached_thresholds,
     unused_defaults,
@@ -73,6 +75,8 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     unreached_thresholds,
     replaced_impairments,
     idle_events,
+    long_delays,
+    great_losses,
     _no_samples,
     _forwarding_nodes,
     late_flows,

@@ -1,16 +1,21 @@
 """Keys of the topology, impairments and events without effect."""
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch import _core, units
 from anabranch.scenario.groups import Names
-from anabranch.scenario.network import Queue
+from anabranch.scenario.network import LossModel, Queue
 from anabranch.scenario.problems import Problem
 from anabranch.toml_text import Path
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
+
+LONG_S = 1.0
+"""Four times the delay by way of a geostationary satellite."""
+GREAT_LOSS = 0.5
 
 
 def unused_defaults(case: "Case") -> Iterator[Problem]:
@@ -46,6 +51,32 @@ def replaced_impairments(case: "Case") -> Iterator[Problem]:
         if own <= later:
             yield Problem(("impairments", index), "has no effect: later ones name all of its links; leave it out")
         later |= own
+
+
+def long_delays(case: "Case") -> Iterator[Problem]:
+    """Delays above a second in a file of a topology, where a number without unit counts seconds."""
+    section = case.variant.topology
+    delays = {(link.source, link.target): link.delay_s for link in case.topology.links if (link.delay_s or 0) > LONG_S}
+    if section.from_ is not None and delays:
+        (source, target), delay = max(delays.items(), key=lambda one: one[1] or 0)
+        more = "" if len(delays) == 1 else f", and {len(delays) - 1} more links have over {LONG_S:g} s"
+        message = f'gives the link {source} -> {target} a delay of {delay:g} s{more}; a number without unit counts seconds, "5ms" has one'
+        yield Problem(("topology", "from"), message, section.from_)
+
+
+def great_losses(case: "Case") -> Iterator[Problem]:
+    """Losses of half of all packets or more, such as a number that was meant as per cent."""
+    events = enumerate(case.variant.events)
+    losses: list[tuple[Path, float | LossModel]] = [
+        *((("impairments", index), one.loss) for index, one in enumerate(case.variant.impairments)),
+        *((("events", index, "impair"), one.impair.loss) for index, one in events if one.impair is not None),
+    ]
+    for path, loss in losses:
+        share = loss if isinstance(loss, float | int) else _core.stationary_loss(json.dumps(loss.compiled()))
+        if share >= GREAT_LOSS:
+            remedy = f'; if {loss:g} % is meant, give "{loss:g}%"' if isinstance(loss, float | int) else ""
+            message = f"is a loss of {100 * share:g} % of all packets, with which TCP hardly sends anything{remedy}"
+            yield Problem((*path, "loss"), message, loss if isinstance(loss, float | int) else loss.model_dump())
 
 
 def idle_events(case: "Case") -> Iterator[Problem]:

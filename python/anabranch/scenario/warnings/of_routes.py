@@ -5,16 +5,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from anabranch import units
+from anabranch.scenario.arrivals import link_capacities
+from anabranch.scenario.groups import Names
+from anabranch.scenario.network import TopologySection
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.routing import Disjoint, Shortest
+from anabranch.scenario.schedules import Schedule
+from anabranch.scenario.traffic import traffic_name
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
+    from anabranch.topologies import Link
 
 
 def routes(case: "Case") -> Iterator[Problem]:
-    """Fewer paths than a routing asks for, DCTCP in queues that do not mark, round trips beyond the greatest FastRTO, pairs that failures
-    leave without a path."""
+    """Fewer paths than a routing asks for, DCTCP in queues that do not mark, round trips beyond the greatest FastRTO or the run, queues far
+    shorter than long flows need, pairs that failures leave without a path."""
     if not _is_concerned(case):
         return
     from anabranch import _core
@@ -33,7 +39,42 @@ def _is_concerned(case: "Case") -> bool:
         or any(isinstance(routing.paths, Disjoint | Shortest) for routing in variant.all_routings().values())
         or any(stack.detection.name == "fast-rto" for stack in variant.all_stacks().values())
         or any(stack.congestion.name == "dctcp" for stack in variant.all_stacks().values())
+        or _is_long(case)
     )
+
+
+def _is_long(case: "Case") -> bool:
+    """Whether a path over all links would be too long for the run, or for a queue: an upper bound that needs no routes."""
+    from anabranch.compile import link_delay
+
+    section, names = case.variant.topology, Names.of(case.topology)
+    duration = units.duration(case.variant.run.duration)
+    if any(isinstance(one.delay, Schedule) for one in section.override):
+        return True
+    others = [one.delay for one in section.override if one.delay is not None and not isinstance(one.delay, Schedule)]
+    delay = sum(
+        max([_own_delay(section, link), *(link_delay(one, link) for one in others)]) for link in case.topology.links
+    )
+    starts = [units.duration(entry.start) for entry in case.variant.traffic]
+    if 2 * delay >= duration - max(starts):
+        return True
+    if not any(entry.is_bulk and entry.transport == "tcp" for entry in case.variant.traffic):
+        return False
+    rate = max(link_capacities(section, case.topology, names, duration))
+    queues = [section.queue, *(one.queue for one in section.override if one.queue)]
+    limits = [units.queue_limit(queue.limit) for queue in queues]
+    least = min(limit.amount * (1 if limit.unit == "bytes" else 500) for limit in limits)
+    return (
+        any(limit.unit == "bdp" for limit in limits) or 10 * 8 * least < rate * 2 * delay / units.PICOSECONDS_PER_SECOND
+    )
+
+
+def _own_delay(section: TopologySection, link: "Link") -> int:
+    from anabranch.compile import link_delay
+
+    if link.delay_s is not None:
+        return round(link.delay_s * units.PICOSECONDS_PER_SECOND)
+    return link_delay(section.delay, link)
 
 
 def _fewer_paths(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
@@ -57,7 +98,7 @@ def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Prob
         f"is DCTCP, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "
         f"give such queues {remedy}"
     )
-    return _of_stack(case, found, message)
+    return _of_stack(case, spec, found, message)
 
 
 def _early_expiry(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
@@ -67,12 +108,19 @@ def _early_expiry(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> 
         f"is FastRTO of at most {timeout}, and the round trip of {_pair(spec, found)}{others} takes {round_trip}: each segment there expires "
         f'before its ACK; give detection = {{ name = "fast-rto", max_rto = "{units.format_duration(2 * found["round_trip"])}" }}'
     )
-    return _of_stack(case, found, message)
+    return _of_stack(case, spec, found, message)
 
 
-def _of_stack(case: "Case", found: dict[str, Any], message: str) -> Problem:
+def _entry(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> int:
+    """The entry of a traffic group, which may have made several: one for each pair of a matrix."""
+    names = [traffic_name(entry, index) for index, entry in enumerate(case.variant.traffic)]
+    return names.index(spec["traffic"][found["traffic"]]["name"])
+
+
+def _of_stack(case: "Case", spec: dict[str, Any], found: dict[str, Any], message: str) -> Problem:
     """A problem of the stack of a traffic group."""
-    entry, path = case.variant.traffic[found["traffic"]], ("traffic", found["traffic"])
+    index = _entry(case, spec, found)
+    entry, path = case.variant.traffic[index], ("traffic", index)
     return Problem(path, message) if entry.stack is None else Problem((*path, "stack"), message, entry.stack)
 
 
@@ -98,4 +146,34 @@ def _pair(spec: dict[str, Any], ends: dict[str, Any]) -> str:
     return f"{spec['nodes'][ends['src']]} to {spec['nodes'][ends['dst']]}"
 
 
-_SAID = {"fewer-paths": _fewer_paths, "unmarked": _unmarked, "early-expiry": _early_expiry, "cut-off": _cut_off}
+def _too_late(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
+    pairs = "" if found["of"] == 1 else f" for {found['pairs']} of {found['of']} pairs"
+    what = "a round trip" if found["is_answered"] else "the way"
+    left, travel = (units.format_duration(found[key]) for key in ("left", "travel"))
+    message = (
+        f"has no time{pairs}: {what} of {_pair(spec, found)} takes {travel}, and the run ends {left} after the start; "
+        f'give [run] a longer duration than "{case.variant.run.duration}", or links a shorter delay'
+    )
+    return Problem(("traffic", _entry(case, spec, found)), message)
+
+
+def _short_queue(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
+    more = "" if found["links"] == 1 else f", as those of {found['links'] - 1} other links"
+    flows = "1 long flow" if found["flows"] == 1 else f"{found['flows']} long flows"
+    needed = found["product"] / found["flows"] ** 0.5
+    message = (
+        f"meets a queue of {found['queue']} bytes from {_pair(spec, spec['links'][found['link']])}{more}, less than a tenth of the {needed:.0f} bytes "
+        f"that {flows} with a round trip of {units.format_duration(found['round_trip'])} need to use the link (RTT x C / sqrt(n)); "
+        'give such queues limit = "1 bdp"'
+    )
+    return _of_stack(case, spec, found, message)
+
+
+_SAID = {
+    "too-late": _too_late,
+    "short-queue": _short_queue,
+    "fewer-paths": _fewer_paths,
+    "unmarked": _unmarked,
+    "early-expiry": _early_expiry,
+    "cut-off": _cut_off,
+}

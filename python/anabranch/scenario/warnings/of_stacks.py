@@ -79,6 +79,9 @@ def stacks(case: "Case") -> Iterator[Problem]:
             )
             yield Problem(("stacks", name, "min_rto"), message, stack.min_rto)
         yield from _unused(name, stack)
+        if isinstance(stack.congestion, ProgramControl):
+            for finding in stack.congestion.findings:
+                yield Problem(("stacks", name, "congestion"), finding, stack.congestion.program)
         if name in pausing:
             yield from _early_timeout(name, stack)
         if stack.detection.name == "rack-tlp" and not stack.sack and stack.follows != "linux":

@@ -20,6 +20,9 @@ pub struct CustomSpec {
     pub python: String,
     /// The name of the class within the text.
     pub class: String,
+    /// The name of the text's file, for messages.
+    #[serde(default)]
+    pub file: String,
     #[serde(skip)]
     factory: Option<Arc<dyn ControlFactory>>,
     #[serde(skip)]
