@@ -46,12 +46,13 @@ FORMATS = ["json", "csv", "gml", "graphml"]
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_other_names_of_attributes_mean_the_same_in_every_format(format_: str, tmp_path: Path) -> None:
-    for names in (
+    spellings: tuple[dict[str, str | float], ...] = (
         {"bandwidth": "10 Mbit", "latency": "50 ms", "packet_loss": 0.02, "weight": 5, "distance_km": 3},
         {"bw_mbps": 10, "delay_ms": 50, "loss_percent": 2, "igp_metric": 5, "length": "3km"},
         {"LinkSpeedRaw": 10_000_000.0, "propDelay": "50ms", "lossRate": "2%", "cost": 5, "length_m": 3000},
         {"capacityInGbps": 0.01, "latency_us": 50_000, "loss": 0.02, "OSPF_weight": 5, "dist": "3 km"},
-    ):
+    )
+    for names in spellings:
         topology = read(tmp_path, f"net.{format_}", with_attributes(format_, names))
         assert topology.links[0] == Link("a", "b", 10_000_000, 0.05, 3000.0, 0.02, 5.0), names
         assert topology.warnings == ()
@@ -60,8 +61,9 @@ def test_other_names_of_attributes_mean_the_same_in_every_format(format_: str, t
 def test_each_name_in_the_table_means_its_attribute_with_every_unit() -> None:
     for attribute, names in NAMES.items():
         for name in names:
-            assert word_of(name) is not None
-            assert word_of(name).attribute == attribute
+            word = word_of(name)
+            assert word is not None
+            assert word.attribute == attribute
             for ending, unit in UNITS[attribute].items():
                 assert word_of(f"{name}_{ending}") == word_of(f"{name}_in_{ending}") == (attribute, unit, False)
 

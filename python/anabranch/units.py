@@ -21,6 +21,8 @@ LARGEST = 2**63 - 1
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*))(?:[eE]([+-]?\d{1,3}))?\s*(.*?)\s*", re.DOTALL)
 _LARGEST_EXPONENT = 40
+_SHOWN = 30
+"""Characters of a wrong unit that a message repeats."""
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -204,8 +206,8 @@ def _parse(text: str, units: dict[str, Fraction], what: str, example: str) -> Fr
             raise UnitError(f'must be {what} with its unit, such as "{example}"')
         for right in units:
             if right.lower() == unit.lower():
-                raise UnitError(f'"{unit}" is not a unit of {what[2:]}; did you mean "{plain} {right}"?')
-        raise UnitError(f'"{unit}" is not a unit of {what[2:]}; write it as in "{example}"')
+                raise UnitError(f'"{unit[:_SHOWN]}" is not a unit of {what[2:]}; did you mean "{plain} {right}"?')
+        raise UnitError(f'"{unit[:_SHOWN]}" is not a unit of {what[2:]}; write it as in "{example}"')
     if number < 0:
         raise UnitError(f'must be {what} that is not negative, such as "{example}"')
     return number * units[unit]

@@ -153,7 +153,7 @@ class Traffic(Table):
     )
     matrix: MatrixKey | None = Field(
         None,
-        description="The rate of each pair: a CSV file with the header source,target,rate, TOML or SNDlib XML, a table of tables, "
+        description="The rate of each pair: a CSV file with the header source,target,rate or a file of another format, a table of tables, "
         'or "demands" (those that the topology brings with it).',
     )
     gravity: Gravity | None = Field(None, description="The rate of each pair by the weights of its ends.")
