@@ -397,7 +397,7 @@ def _read(folder: Folder, part: str, columns: Sequence[str] | None = None) -> pl
     """
     path = _checked(folder, part)
     try:
-        return pl.read_parquet(path, columns=None if columns is None else list(columns))
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
     except UNREADABLE as error:
         raise _unreadable(folder, part, error) from None
 
