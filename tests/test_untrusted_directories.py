@@ -385,3 +385,19 @@ def test_a_link_that_the_user_names_is_followed(place: Path) -> None:
     assert status(["report", "linked", "-o", "page.html"]) == 0
     assert (place / "elsewhere.html").read_text().rstrip().endswith("</html>")
     assert (place / "page.html").is_symlink()
+
+
+def test_the_name_of_a_directory_is_no_pattern(place: Path) -> None:
+    """Polars would take ``ru[n]`` for ``run``: a result that is read there is that of another directory."""
+    Scenario.from_toml(SAMPLED.replace("10Mbps", "20Mbps")).run(directory=place / "ru[n]", seed=2)
+    shutil.copytree(place / "swept", place / "swep[t]")
+    one, other = Result.load(place / "ru[n]"), Result.load(place / "run")
+    assert set(one.flows["seed"]) == {2}
+    assert not one.series_flows.equals(other.series_flows)
+    assert [*one.runs.flows["seed"].unique()] == [2]
+    sampled = one.runs.flow_series
+    assert sampled is not None
+    assert sampled.collect()["goodput_bps"].equals(one.series_flows["goodput_bps"])
+    found = sweep(place, links=True, seeds=1, losses=(0.05,)).execute(place / "swept", jobs=1)
+    assert {*found.flows["loss"]} == {0.05}
+    assert {*SweepResult.load(place / "swep[t]").flows["loss"]} == {0.01, 0.02}

@@ -4,22 +4,22 @@ JSON and Parquet files carry their own CRC-32 (ISO-HDLC, as in PNG and zip), so 
 """
 
 import json
+import os
 import re
 import zlib
 from collections.abc import Mapping
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from anabranch.folders import Folder
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_DOCUMENT = 2**30
 """Bytes; some million links or runs."""
 _LAST_LINE = b' "checksum": "%08x"\n}\n'
 _SEALED = re.compile(rb',\n "checksum": "([0-9a-f]{8})"\n}\n\Z')
 _MARK = b"anabranch CRC-32 %08x"
+_PIECE = 2**20
+"""Bytes that are read at a time."""
 _FOOT = 8
 """Bytes at the end of a Parquet file: the length of its metadata, and ``PAR1``."""
 
@@ -30,10 +30,15 @@ class DamagedError(ValueError):
 
 def of_file(folder: Folder, name: str) -> int:
     """The CRC-32 of a regular file."""
-    value = 0
     with open(folder.open(name), "rb") as file:
-        while piece := file.read(2**20):
-            value = zlib.crc32(piece, value)
+        return _continued(file, 0, os.fstat(file.fileno()).st_size)
+
+
+def _continued(file: BinaryIO, value: int, length: int) -> int:
+    """The CRC-32 of what ``value`` is of, followed by ``length`` bytes from the file's position on."""
+    while piece := file.read(min(length, _PIECE)):
+        value = zlib.crc32(piece, value)
+        length -= len(piece)
     return value
 
 
@@ -74,19 +79,29 @@ def sealed_parquet(data: bytes) -> bytes:
     return data[:place] + _MARK % zlib.crc32(data) + data[place:]
 
 
-def read_parquet(folder: Folder, name: str) -> BytesIO:
-    """The bytes of a file that :func:`sealed_parquet` has written.
+def parquet_file(folder: Folder, name: str) -> Path:
+    """The path of a file that :func:`sealed_parquet` has written.
 
     Raises:
         OSError: the file cannot be read.
         DamagedError: it was not written so, or is damaged.
     """
-    data = folder.read(name)
-    place = len(data) - _FOOT - int.from_bytes(data[-_FOOT:-4], "little")
-    head = data[: max(0, place - len(_MARK % 0))]
-    if data[len(head) : max(0, place)] != _MARK % zlib.crc32(data[max(0, place) :], zlib.crc32(head)):
+    with open(folder.open(name), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - _FOOT))
+        place = max(0, size - _FOOT - int.from_bytes(file.read(4), "little"))
+        head = max(0, place - len(_MARK % 0))
+        file.seek(head)
+        mark = file.read(place - head)
+        is_whole = False
+        if mark.startswith(_MARK[:-4]):  # else a file of any size is refused at once
+            file.seek(0)
+            value = _continued(file, 0, head)
+            file.seek(place)
+            is_whole = mark == _MARK % _continued(file, value, size - place)
+    if not is_whole:
         raise DamagedError(f"{folder.path / name}: is damaged: its checksum is not that of its contents")
-    return BytesIO(data)
+    return folder.path / name
 
 
 def of_folder(folder: Folder) -> dict[str, int]:

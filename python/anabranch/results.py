@@ -274,6 +274,6 @@ class Result:
 def _read_table(path: Path) -> pl.DataFrame:
     refuse_after_fork()
     try:
-        return pl.read_parquet(path)
+        return pl.read_parquet(path, glob=False)
     except UNREADABLE as error:
         raise ResultError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None

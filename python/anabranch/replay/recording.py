@@ -178,7 +178,7 @@ def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:
 def _flows(table: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
     import polars as pl
 
-    flows = pl.scan_parquet(table).filter(run=run).select("flow", "src", "dst", "stack")
+    flows = pl.scan_parquet(table, glob=False).filter(run=run).select("flow", "src", "dst", "stack")
     last = int(np.max(columns["flow"], initial=0))
     try:
         rows: Sequence[Mapping[str, Any]] = flows.filter(pl.col("flow") <= last).sort("flow").collect().to_dicts()

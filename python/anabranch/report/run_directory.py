@@ -253,7 +253,7 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
         try:
             _check_columns(path, _COLUMNS[name])
             predicted = [column for column in pl.read_parquet_schema(path) if column in _PREDICTED]
-            frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *predicted])
+            frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *predicted], glob=False)
         except UNREADABLE as error:
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
@@ -271,7 +271,7 @@ def _optional(
             try:
                 needed = ["run", *(column for column in schema if column not in runs.columns)]
                 _check_columns(path, needed)
-                frame = pl.read_parquet(path, columns=needed)
+                frame = pl.read_parquet(path, columns=needed, glob=False)
             except UNREADABLE as error:
                 raise _unreadable(path, error) from None
             frames.append(_attach(frame.lazy(), index, runs).select(*schema).collect())
@@ -288,7 +288,7 @@ def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFram
             except UNREADABLE as error:
                 raise _unreadable(path, error) from None
         if files:
-            frames.append(_attach(pl.scan_parquet(files).select(_SERIES_COLUMNS[name]), index, runs))
+            frames.append(_attach(pl.scan_parquet(files, glob=False).select(_SERIES_COLUMNS[name]), index, runs))
     return pl.concat(frames) if frames else None
 
 

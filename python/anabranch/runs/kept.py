@@ -139,7 +139,9 @@ def _whole(folder: Folder) -> KeptRun:
     optional = {name: pl.DataFrame(schema=SCHEMAS[name]) for name in _OPTIONAL}
     own = {name: f"{name}.parquet" for name in ("flows", "links", *_OPTIONAL)}
     tables = {
-        name: pl.read_parquet(folder.file(file)) for name, file in own.items() if file in found or name not in _OPTIONAL
+        name: pl.read_parquet(folder.file(file), glob=False)
+        for name, file in own.items()
+        if file in found or name not in _OPTIONAL
     }
     return KeptRun(folder.path, optional | tables, facts)
 

@@ -64,12 +64,12 @@ def _series(one: Finished, folder: Path) -> None:
         if one.result.is_new or _has_labels(one, part, own):
             _link(part, target)
         else:
-            write_new_table(target, one.labelled(pl.read_parquet(part, columns=own)))
+            write_new_table(target, one.labelled(pl.read_parquet(part, columns=own, glob=False)))
 
 
 def _has_labels(one: Finished, part: Path, own: Sequence[str]) -> bool:
     """Whether it was finished as a run of the same number and matrix."""
-    first = pl.read_parquet(part, n_rows=1)
+    first = pl.read_parquet(part, n_rows=1, glob=False)
     return first.equals(one.labelled(first.select(own)))
 
 

@@ -47,7 +47,7 @@ class SweepResult:
         refuse_after_fork()
         found = part_files(self.directory, table)
         if found:
-            return pl.scan_parquet(found)
+            return pl.scan_parquet(found, glob=False)
         labels = dict.fromkeys([*self.document["treatments"], *self.document["conditions"]], pl.String)
         return pl.LazyFrame(schema={column.name: column.type for column in HEAD} | labels | RESULT_SCHEMAS[table])
 

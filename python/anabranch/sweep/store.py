@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -324,10 +323,7 @@ def part_files(directory: Path, table: str) -> list[Path]:
         SweepError: one is damaged, or cannot be read.
     """
     folder = Folder(directory)
-    found = _parts(folder, table)
-    for part in found:
-        _checked(folder, part)
-    return [directory / part for part in found]
+    return [_checked(folder, part) for part in _parts(folder, table)]
 
 
 def finished_runs(directory: Path, sweep: Sweep) -> set[int]:
@@ -399,17 +395,17 @@ def _read(folder: Folder, part: str, columns: Sequence[str] | None = None) -> pl
         DamagedPartError: it is not as it was written.
         SweepError: it cannot be read.
     """
-    data = _checked(folder, part)
+    path = _checked(folder, part)
     try:
-        return pl.read_parquet(data, columns=None if columns is None else list(columns))
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), glob=False)
     except UNREADABLE as error:
         raise _unreadable(folder, part, error) from None
 
 
-def _checked(folder: Folder, part: str) -> BytesIO:
-    """The bytes of a file that is as it was written."""
+def _checked(folder: Folder, part: str) -> Path:
+    """The path of a file that is as it was written."""
     try:
-        return checksums.read_parquet(folder, part)
+        return checksums.parquet_file(folder, part)
     except OSError as error:
         raise _unreadable(folder, part, error) from None
     except DamagedError as error:
