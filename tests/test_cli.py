@@ -516,14 +516,13 @@ def test_closed_streams_are_no_failure(scenario: Path, tmp_path: Path, closed: s
 
 def test_a_terminal_of_ascii_shows_the_table(scenario: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(tmp_path / "out")]
+    encodings = ({"PYTHONIOENCODING": "utf-8"}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"})
     tables = [
-        subprocess.run(
-            command, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=True
-        ).stdout
-        for encoding in ("utf-8", "ascii")
+        subprocess.run(command, env=os.environ | encoding, capture_output=True, check=True).stdout
+        for encoding in encodings
     ]
     assert "\xb1".encode() in tables[0]
-    assert tables[1] == tables[0].decode().encode("ascii", "backslashreplace")
+    assert tables[1] == tables[2] == tables[0].decode().encode("ascii", "backslashreplace")
 
 
 def test_a_reader_that_has_read_enough_is_no_failure() -> None:

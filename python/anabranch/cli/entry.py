@@ -57,12 +57,23 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Prepare the streams so that no message fails: a closed stream discards messages, and characters that its encoding lacks become escapes."""
+    """Prepare the streams so that no message fails.
+
+    A closed stream discards messages, and so does a terminal once it has closed. Characters that a stream's encoding lacks become escapes.
+    """
+    from io import BufferedWriter, TextIOWrapper
+
+    from anabranch.interrupts import Terminal
+
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         stream = getattr(sys, name)
-        if stream.errors == "strict":
+        if stream.isatty():
+            raw = Terminal(stream.fileno(), "w", closefd=False)
+            stream = TextIOWrapper(BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
+            setattr(sys, name, stream)
+        if stream.errors in ("strict", "surrogateescape"):  # the second one in the locale C
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -96,7 +107,9 @@ def _run(tokens: list[str]) -> int:
     from anabranch.cli.app import app
 
     try:
-        result = app(tokens)(_with_negative_values(tokens), exit_on_error=False, print_error=False)
+        result = app(tokens)(
+            _with_standard_input(_with_negative_values(tokens)), exit_on_error=False, print_error=False
+        )
     except CycloptsError as error:
         if isinstance(error, CoercionError) and error.token is not None and error.token.keyword is not None:
             expectation = "must be a number" if error.target_type is float and error.msg is None else error.msg
@@ -104,6 +117,13 @@ def _run(tokens: list[str]) -> int:
                 raise UsageError(f"{error.token.keyword} {error.token.value}: {expectation}") from None
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
+
+
+def _with_standard_input(tokens: Sequence[str]) -> list[str]:
+    """``run -`` as ``run /dev/stdin``: the parser takes the hyphen for an option without a name. Output has no such name."""
+    before = ["", *tokens]
+    pairs = zip(before, tokens, strict=False)
+    return ["/dev/stdin" if token == "-" and former not in ("-o", "--out") else token for former, token in pairs]
 
 
 def _with_negative_values(tokens: Sequence[str]) -> list[str]:
