@@ -498,6 +498,42 @@ def test_a_small_run_does_not_look_for_garbage_among_modules(scenario: Path, tmp
     assert int(done.stdout.splitlines()[-1]) == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "run --help",
+        "--version",
+        "schema",
+        "topology list",
+        "topology show topozoo/Abilene",
+        "check {scenario}",
+        "run {scenario} --out out",
+        "run {scenario} --json",
+        "sweep {plan} --out swept -j 1",
+        "predict --rtt 10ms --loss 0.01",
+        "routes topozoo/Abilene --from Seattle --to Atlanta --loss 0.01 --json",
+        "drill --help",
+        "doctor",
+    ],
+)
+def test_results_that_cannot_be_printed_are_an_error_that_says_so(scenario: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "plan.toml").write_text(f'scenario = "{scenario}"\nseeds = 1\n')
+    words = command.format(scenario=scenario, plan=tmp_path / "plan.toml").split()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "standard output cannot be written (No space left on device)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(("output", "expected"), [("/dev/full", 1), ("/dev/null", 0)])
 def test_output_that_cannot_be_written_fails(scenario: Path, output: str, expected: int) -> None:
     command = [sys.executable, "-m", "anabranch", "check", str(scenario)]

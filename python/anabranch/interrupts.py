@@ -18,16 +18,28 @@ _TERMINALS = [stream for stream in (1, 2) if os.isatty(stream)]
 """Outputs that are a terminal. One that has closed no longer says that it is one."""
 
 
-class Terminal(io.FileIO):
-    """A terminal that may close while the process goes on. What cannot be written then is left out."""
+class Output(io.FileIO):
+    """Standard output or standard error. If it is a terminal that closes while the process goes on, what cannot be written is left out."""
 
-    def write(self, data: Any) -> int | None:
-        """Write, or discard this and all later output once the terminal has closed."""
+    def __init__(self, stream: int, title: str) -> None:
+        """``title`` names it in errors."""
+        super().__init__(stream, "w", closefd=False)
+        self._title = title
+
+    def write(self, data: Any, /) -> int:
+        """Write, or discard this and all later output once the terminal has closed.
+
+        Raises:
+            BrokenPipeError: the reader has gone.
+            OSError: says which output cannot be written, and why.
+        """
         try:
             return super().write(data)
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            if error.errno != errno.EIO:
-                raise
+            if error.errno != errno.EIO or self.fileno() not in _TERMINALS:
+                raise OSError(f"{self._title} cannot be written ({error.strerror})") from None
             discard_output()
             return memoryview(data).nbytes
 

@@ -59,22 +59,23 @@ def main() -> None:
 def _prepare_streams() -> None:
     """Prepare the streams so that no message fails.
 
-    A closed stream discards messages, and so does a terminal once it has closed. Characters that a stream's encoding lacks become escapes.
+    A closed stream discards messages, and so does a terminal once it has closed. An error of another one names it. Characters that a stream's
+    encoding lacks become escapes.
     """
     from io import BufferedWriter, TextIOWrapper
 
-    from anabranch.interrupts import Terminal
+    from anabranch.interrupts import Output
 
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    for name, title in (("stdout", "standard output"), ("stderr", "standard error")):
         stream = getattr(sys, name)
-        if stream.isatty():
-            raw = Terminal(stream.fileno(), "w", closefd=False)
-            stream = TextIOWrapper(BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
-            setattr(sys, name, stream)
-        if stream.errors in ("strict", "surrogateescape"):  # the second one in the locale C
-            stream.reconfigure(errors="backslashreplace")
+        if stream is None:
+            null = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(null, "w", errors="backslashreplace"))
+            continue
+        # In the locale C, Python writes only bytes that it could not decode, and no other characters than those of ASCII.
+        errors = "backslashreplace" if stream.errors in ("strict", "surrogateescape") else stream.errors
+        output = BufferedWriter(Output(stream.fileno(), title))
+        setattr(sys, name, TextIOWrapper(output, stream.encoding, errors, line_buffering=stream.line_buffering))
 
 
 def status(arguments: Sequence[str] | None = None) -> int:
