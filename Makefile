@@ -24,7 +24,7 @@ demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from 
 
 core: ## compile a changed core within seconds into the package of .venv, without optimisation (Linux); make test compiles it for speed
 	@test -e $(VENV)/installed || $(MAKE) $(VENV)/installed
-	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --quiet --package anabranch-python
+	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --locked --quiet --package anabranch-python
 	cp $(or $(CARGO_TARGET_DIR),target)/debug/lib_core.so python/anabranch/_core.abi3.so
 
 programs: ## compile the congestion controls of bpf/ into the package (apt-get install clang llvm libbpf-dev)
@@ -39,17 +39,17 @@ wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist
 ready: ## what the tests need: the package with its core, and the compiled tests
 	@PYTHON=$(PYTHON) tools/check-prerequisites
 	@# One processor links the core for speed while another compiles its tests.
-	@cargo test --quiet --no-run $(RUST_TESTS) & tests=$$!; \
+	@cargo test --locked --quiet --no-run $(RUST_TESTS) & tests=$$!; \
 	$(MAKE) --no-print-directory $(VENV)/installed && wait $$tests || { kill $$tests 2>/dev/null; exit 1; }
 
 test: ready ## all tests, of Rust and Python
-	cargo test --quiet $(RUST_TESTS)
-	cargo test --quiet --profile dev --package anabranch-emulator
+	cargo test --locked --quiet $(RUST_TESTS)
+	cargo test --locked --quiet --profile dev --package anabranch-emulator
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed ## formatting, lints and types
 	cargo fmt --check
-	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
@@ -59,8 +59,8 @@ docs: $(VENV)/installed ## the documentation as a site with search, in docs/_bui
 	@echo 'Open docs/_build/index.html'
 
 validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
-	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
-	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
+	PROPTEST_CASES=5000 cargo test --locked --quiet --package anabranch-core
+	PROPTEST_CASES=10000 cargo test --locked --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m validation
 	$(RUN)/python -m bench.predict judge
 
@@ -75,7 +75,7 @@ kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares wit
 	$(RUN)/python -m bench.peers.linux.kernel
 
 fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 10,000 predictions of others; 7,000 broken files; 1,000,000 broken programs
-	PROPTEST_CASES=500000 cargo test --release --quiet --package anabranch-bpf mutations
+	PROPTEST_CASES=500000 cargo test --locked --release --quiet --package anabranch-bpf mutations
 	$(RUN)/python -m bench.fuzz
 
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result; 50 of the kernel engine, which may leave nothing behind; 100 of a sweep

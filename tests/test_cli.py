@@ -502,6 +502,42 @@ def test_a_small_run_does_not_look_for_garbage_among_modules(scenario: Path, tmp
     assert int(done.stdout.splitlines()[-1]) == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "run --help",
+        "--version",
+        "schema",
+        "topology list",
+        "topology show topozoo/Abilene",
+        "check {scenario}",
+        "run {scenario} --out out",
+        "run {scenario} --json",
+        "sweep {plan} --out swept -j 1",
+        "predict --rtt 10ms --loss 0.01",
+        "routes topozoo/Abilene --from Seattle --to Atlanta --loss 0.01 --json",
+        "drill --help",
+        "doctor",
+    ],
+)
+def test_results_that_cannot_be_printed_are_an_error_that_says_so(scenario: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "plan.toml").write_text(f'scenario = "{scenario}"\nseeds = 1\n')
+    words = command.format(scenario=scenario, plan=tmp_path / "plan.toml").split()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "standard output cannot be written (No space left on device)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(("output", "expected"), [("/dev/full", 1), ("/dev/null", 0)])
 def test_output_that_cannot_be_written_fails(scenario: Path, output: str, expected: int) -> None:
     command = [sys.executable, "-m", "anabranch", "check", str(scenario)]
@@ -520,14 +556,13 @@ def test_closed_streams_are_no_failure(scenario: Path, tmp_path: Path, closed: s
 
 def test_a_terminal_of_ascii_shows_the_table(scenario: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(tmp_path / "out")]
+    encodings = ({"PYTHONIOENCODING": "utf-8"}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"})
     tables = [
-        subprocess.run(
-            command, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=True
-        ).stdout
-        for encoding in ("utf-8", "ascii")
+        subprocess.run(command, env=os.environ | encoding, capture_output=True, check=True).stdout
+        for encoding in encodings
     ]
     assert "\xb1".encode() in tables[0]
-    assert tables[1] == tables[0].decode().encode("ascii", "backslashreplace")
+    assert tables[1] == tables[2] == tables[0].decode().encode("ascii", "backslashreplace")
 
 
 def test_a_reader_that_has_read_enough_is_no_failure() -> None:

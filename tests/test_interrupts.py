@@ -41,16 +41,39 @@ def test_a_terminal_that_closes_keeps_the_tables_of_a_run(tmp_path: Path, jobs: 
     """As where the connection to a server is lost; nothing can be printed from then on."""
     scenario, out = tmp_path / "line.toml", tmp_path / "out"
     scenario.write_text(LINE + "seeds = 2000\n", encoding="utf-8")
+    assert status_without_terminal(scenario, out, jobs, signal.SIG_DFL, shown_s=0.0) == 130
+    assert Result.load(out).flows.height > 0
+    assert (out / "report.html").exists()
+
+
+@pytest.mark.parametrize("shown_s", [0.0, 1.2], ids=["before progress", "in progress"])
+def test_a_disowned_command_goes_on_when_its_terminal_closes(tmp_path: Path, shown_s: float) -> None:
+    """As ``anabranch run ... & disown``: the signal is ignored, and what follows cannot be written to the terminal."""
+    scenario, out = tmp_path / "line.toml", tmp_path / "out"
+    scenario.write_text(LINE + "seeds = 200\n", encoding="utf-8")
+    assert status_without_terminal(scenario, out, "1", signal.SIG_IGN, shown_s) == 0
+    result = Result.load(out)
+    assert not result.interrupted
+    assert result.flows["seed"].n_unique() == 200
+    assert (out / "report.html").exists()
+    assert not (out / ".anabranch").exists()
+
+
+def status_without_terminal(scenario: Path, out: Path, jobs: str, hangup: signal.Handlers, shown_s: float) -> int:
+    """The status of a run whose terminal closes this time after it has finished its first run.
+
+    A test suite under ``nohup`` ignores the signal, which its processes inherit: so the handling is set.
+    """
     command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", jobs]
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, hangup)
         os.execv(sys.executable, command)
     wait_for_a_finished_run(out)
+    time.sleep(shown_s)
     os.close(terminal)
     _, status = os.waitpid(process, 0)
-    assert os.waitstatus_to_exitcode(status) == 130
-    assert Result.load(out).flows.height > 0
-    assert (out / "report.html").exists()
+    return os.waitstatus_to_exitcode(status)
 
 
 def test_nohup_goes_on_without_a_terminal(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LARGEST_FILE = 64 * 2**20
 """Bytes; fifty times the largest topology that TopoHub has."""
+STANDARD_INPUT = Path("/dev/stdin")
+_DESCRIPTORS = (str(STANDARD_INPUT), "/dev/fd/", "/proc/self/fd/")
 
 
 class InputError(ValueError):
@@ -57,10 +59,58 @@ def text(path: Path, largest: int = LARGEST_FILE) -> str:
     Raises:
         InputError: as :func:`content`, or the file is not UTF-8.
     """
+    return _decoded(content(path, largest), path)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path means standard input (``/dev/stdin``) or a pipe, such as the shell's ``<(command)``."""
+    if str(path).startswith(_DESCRIPTORS):
+        return True
     try:
-        return content(path, largest).decode("utf-8-sig")
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+class Document(NamedTuple):
+    """A text that a command is about."""
+
+    text: str
+    source: str
+    """Its name in messages."""
+    directory: Path
+    """Where relative file names in it start."""
+
+
+def document(path: Path, largest: int = LARGEST_FILE) -> Document:
+    """The text of a file, or of a stream (:func:`is_stream`), which is read to its end. Relative file names in a stream start in the current directory.
+
+    Raises:
+        InputError: as :func:`text`.
+    """
+    if not is_stream(path):
+        return Document(text(path, largest), str(path), path.parent)
+    name = "standard input" if path == STANDARD_INPUT else str(path)
+    try:
+        with open(0 if path == STANDARD_INPUT else path, "rb", closefd=path != STANDARD_INPUT) as stream:
+            data = stream.read(largest + 1)
+    except OSError as error:
+        raise InputError(name, f"cannot be read ({error.strerror})") from None
+    if len(data) > largest:
+        raise InputError(name, f"is too large: at most {largest} bytes are read")
+    return Document(_decoded(data, name), name, Path())
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its suffix, for the names of results; ``stdin`` for every stream."""
+    return "stdin" if is_stream(path) else shown(path.stem)
+
+
+def _decoded(data: bytes, source: str | Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(path, f"is not UTF-8 text (byte {error.start})") from None
+        raise InputError(source, f"is not UTF-8 text (byte {error.start})") from None
 
 
 def parse_json(written: str, source: str | Path) -> Any:

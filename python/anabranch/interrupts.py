@@ -1,5 +1,7 @@
 """Requests to terminate: Ctrl-C, the signal that ``kill`` and ``timeout`` send, and a terminal that closes."""
 
+import errno
+import io
 import os
 import signal
 import time
@@ -14,25 +16,55 @@ TOGETHER_S = 1.0
 """Signals within this time after a request are part of it: ``timeout`` sends one to the process and one to its group."""
 _TERMINALS = [stream for stream in (1, 2) if os.isatty(stream)]
 """Outputs that are a terminal. One that has closed no longer says that it is one."""
+
+
+class Output(io.FileIO):
+    """Standard output or standard error. If it is a terminal that closes while the process goes on, what cannot be written is left out."""
+
+    def __init__(self, stream: int, title: str) -> None:
+        """``title`` names it in errors."""
+        super().__init__(stream, "w", closefd=False)
+        self._title = title
+
+    def write(self, data: Any, /) -> int:
+        """Write, or discard this and all later output once the terminal has closed.
+
+        Raises:
+            BrokenPipeError: the reader has gone.
+            OSError: says which output cannot be written, and why.
+        """
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.errno != errno.EIO or self.fileno() not in _TERMINALS:
+                raise OSError(f"{self._title} cannot be written ({error.strerror})") from None
+            discard_output()
+            return memoryview(data).nbytes
+
+
+def discard_output() -> None:
+    """Put the null device in the place of a terminal that has closed, so that no message fails."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in _TERMINALS:
+        os.dup2(null, stream)
+    os.close(null)
+
+
 _taken_at = float("-inf")
 
 
 def take(number: int) -> None:
-    """Begin a request: the signals that come together with it are no further ones.
-
-    Nothing can be written to a terminal that has closed. Its place takes the null device, so that messages do not fail.
-    """
+    """Begin a request: the signals that come together with it are no further ones."""
     global _taken_at
     _taken_at = time.monotonic()
     if number == signal.SIGHUP:
-        null = os.open(os.devnull, os.O_WRONLY)
-        for stream in _TERMINALS:
-            os.dup2(null, stream)
-        os.close(null)
+        discard_output()
 
 
 def is_without_terminal(number: int) -> bool:
-    """Whether ``nohup`` has asked to go on without a terminal, and the signal says that it closes."""
+    """Whether ``nohup`` or a shell's ``disown`` has asked to go on without a terminal, and the signal says that it closes."""
     return number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 

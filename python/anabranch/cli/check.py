@@ -39,7 +39,7 @@ def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = 
     if refused.problems:
         say("\n".join(refused.describe()))
     else:
-        tell(f"{scenario}: {loaded.size} x {count(len(loaded.seeds), 'seed')}, no problems")
+        tell(f"{loaded.source}: {loaded.size} x {count(len(loaded.seeds), 'seed')}, no problems")
     return FAILED if refused.problems else DONE
 
 

@@ -13,7 +13,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
-from anabranch.input_files import shown
+from anabranch.input_files import shown, stem
 from anabranch.text_table import percent, print_table
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def compare(
     if "kernel" in engines and (refused := _refused_by_kernel(loaded)):
         say("\n".join(refused))
         return FAILED
-    directory = output.out or Path("runs") / f"{shown(scenario.stem)}-engines"
+    directory = output.out or Path("runs") / f"{stem(scenario)}-engines"
     seeds = _seeds_of_jitter(loaded.seeds) if varied else loaded.seeds
     results = []
     for engine in engines:

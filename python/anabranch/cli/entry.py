@@ -3,9 +3,8 @@
 import atexit
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from io import TextIOWrapper
+from collections.abc import Sequence
+from contextlib import suppress
 
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
 from anabranch.cli.output import say
@@ -58,43 +57,25 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """Prepare the streams so that no message fails: a closed stream discards messages, and characters that its encoding lacks become escapes."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    """Prepare the streams so that no message fails.
+
+    A closed stream discards messages, and so does a terminal once it has closed. An error of another one names it. Characters that a stream's
+    encoding lacks become escapes.
+    """
+    from io import BufferedWriter, TextIOWrapper
+
+    from anabranch.interrupts import Output
+
+    for name, title in (("stdout", "standard output"), ("stderr", "standard error")):
         stream = getattr(sys, name)
-        if stream.errors == "strict":
-            stream.reconfigure(errors="backslashreplace")
-    out = sys.stdout
-    sys.stdout = _Output(out.buffer, encoding=out.encoding, errors=out.errors, line_buffering=bool(out.line_buffering))
-
-
-class _OutputError(ValueError):
-    """Standard output that cannot be written; the system's error does not name it."""
-
-
-class _Output(TextIOWrapper):
-    """Standard output whose errors are told from those of files. A reader that has gone is no error."""
-
-    def write(self, text: str) -> int:
-        """Write a text, as any stream."""
-        with _named():
-            return super().write(text)
-
-    def flush(self) -> None:
-        """Write what is buffered, as any stream."""
-        with _named():
-            super().flush()
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise _OutputError(error.strerror) from None
+        if stream is None:
+            null = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(null, "w", errors="backslashreplace"))
+            continue
+        # In the locale C, Python writes only bytes that it could not decode, and no other characters than those of ASCII.
+        errors = "backslashreplace" if stream.errors in ("strict", "surrogateescape") else stream.errors
+        output = BufferedWriter(Output(stream.fileno(), title))
+        setattr(sys, name, TextIOWrapper(output, stream.encoding, errors, line_buffering=stream.line_buffering))
 
 
 def status(arguments: Sequence[str] | None = None) -> int:
@@ -117,7 +98,7 @@ def status(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # the reader of our output has gone; nothing is left to say to it
         return DONE
     except (ValueError, OSError) as error:
-        say(str(error) if not isinstance(error, _OutputError) else f"standard output: cannot be written ({error})")
+        say(str(error))
         return FAILED
 
 
@@ -127,7 +108,9 @@ def _run(tokens: list[str]) -> int:
     from anabranch.cli.app import app
 
     try:
-        result = app(tokens)(_with_negative_values(tokens), exit_on_error=False, print_error=False)
+        result = app(tokens)(
+            _with_standard_input(_with_negative_values(tokens)), exit_on_error=False, print_error=False
+        )
     except CycloptsError as error:
         if isinstance(error, CoercionError) and error.token is not None and error.token.keyword is not None:
             expectation = "must be a number" if error.target_type is float and error.msg is None else error.msg
@@ -135,6 +118,13 @@ def _run(tokens: list[str]) -> int:
                 raise UsageError(f"{error.token.keyword} {error.token.value}: {expectation}") from None
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
+
+
+def _with_standard_input(tokens: Sequence[str]) -> list[str]:
+    """``run -`` as ``run /dev/stdin``: the parser takes the hyphen for an option without a name. Output has no such name."""
+    before = ["", *tokens]
+    pairs = zip(before, tokens, strict=False)
+    return ["/dev/stdin" if token == "-" and former not in ("-o", "--out") else token for former, token in pairs]
 
 
 def _with_negative_values(tokens: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
-from anabranch.input_files import shown
+from anabranch.input_files import shown, stem
 from anabranch.text_table import print_table, quantity
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def run(
 
     directory = output.out
     if directory is None and not output.json:
-        directory = default_directory(Path("runs") / shown(scenario.stem), loaded, chosen, variation.engine)
+        directory = default_directory(Path("runs") / stem(scenario), loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
     if page is not None:
         from anabranch.report import libraries

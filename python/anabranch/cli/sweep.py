@@ -11,7 +11,7 @@ from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import count, json_text, say, tell
-from anabranch.input_files import shown
+from anabranch.input_files import stem
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Output:
 
 
 def sweep(
-    plan: Annotated[Path, Parameter(help="A plan (TOML).")],
+    plan: Annotated[Path, Parameter(help="A plan (TOML); - is standard input.")],
     /,
     *,
     seeds: Seeds = Seeds(),
@@ -92,7 +92,7 @@ def sweep(
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulations(["kernel"])  # for its privileges
-    directory = output.out or Path("runs") / shown(plan.stem)
+    directory = output.out or Path("runs") / stem(plan)
     for key in loaded.not_kept:
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
     say(loaded.size)

@@ -91,17 +91,16 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
-        """Read a TOML file, with other ``values`` at some keys (:meth:`with_values`).
+        """Read a TOML file, standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
 
         :class:`ScenarioError` holds all problems, also those of the file itself.
         """
-        path = Path(path)
         try:
-            written = input_files.text(path, LARGEST_FILE)
+            written, source, directory = input_files.document(Path(path), LARGEST_FILE)
         except input_files.InputError as error:
             raise ScenarioError([Problem((), error.reason)], str(path)) from None
-        text = _with_values(written, values, str(path)) if values else written
-        return cls(_document(text, str(path)), source=str(path), directory=path.parent, text=text, written=written)
+        text = _with_values(written, values, source) if values else written
+        return cls(_document(text, source), source=source, directory=directory, text=text, written=written)
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "scenario", directory: Path | None = None) -> "Scenario":
@@ -135,7 +134,7 @@ class Scenario:
     def title(self) -> str:
         """The title, or the name of the file."""
         title = self.cases[0].variant.title
-        return title or Path(self.source).stem
+        return title or input_files.stem(Path(self.source))
 
     @property
     def keys(self) -> list[str]:

@@ -101,7 +101,7 @@ class Sweep:
         self._file = (directory or Path()) / written.scenario
         scenario_text = self._read_scenario(written.scenario)
         self._base = _scenario_document(scenario_text, str(self._file))
-        self.title = written.title or str(self._base.get("title") or Path(self.source).stem)
+        self.title = written.title or str(self._base.get("title") or input_files.stem(Path(self.source)))
         self._axes: list[Axis] = []
         problems: list[Problem] = []
         for section, table in zip(SECTIONS, (written.treatments, written.conditions), strict=True):
@@ -123,21 +123,20 @@ class Sweep:
 
     @classmethod
     def load(cls, path: str | Path) -> "Sweep":
-        """Read a TOML file.
+        """Read a TOML file, standard input (``/dev/stdin``) or a pipe.
 
         Raises:
             PlanError: all that is wrong with the plan, or the file cannot be read.
             ScenarioError: all that is wrong with the scenario.
         """
-        path = Path(path)
         try:
-            text = input_files.text(path, LARGEST_FILE)
+            text, source, directory = input_files.document(Path(path), LARGEST_FILE)
             document = parse(text)
         except input_files.InputError as error:
             raise PlanError([Problem((), error.reason)], str(path)) from None
         except TomlError as error:
             raise PlanError([Problem((), str(error))], str(path)) from None
-        return cls(document, source=str(path), directory=path.parent, text=text)
+        return cls(document, source=source, directory=directory, text=text)
 
     @cached_property
     def points(self) -> int:
