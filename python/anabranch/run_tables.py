@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch import statistics
+from anabranch import limiting, statistics
 from anabranch.text_table import TextTable, percent, plain, quantity, size_class
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _summary(runs: Runs) -> TextTable:
     lasting = summary["goodput_bps"].count() > 0
     predicted = bool(runs.flows.select(statistics.is_predicted(runs.flows)).item())
     waits = statistics.waits_long(runs.flows)
+    limits = limiting.limits_by(runs.flows, ["variant"])
 
     def row(one: Mapping[str, Any]) -> tuple[str, ...]:
         ends = ("low_bps", "high_bps") if predicted else ("goodput_interval_bps",)
@@ -50,6 +51,7 @@ def _summary(runs: Runs) -> TextTable:
             f"{one['runs']}, {one['interrupted']} interrupted" if one["interrupted"] else str(one["runs"]),
             *(goodput if lasting else ()),
             *(() if predicted else counts),
+            *((limits.get((one["variant"],), "-"),) if limits else ()),
             *(stalls if waits else ()),
             *(("-" if one["jain_index"] is None else f"{one['jain_index']:.3f}",) if lasting else ()),
         )
@@ -59,10 +61,13 @@ def _summary(runs: Runs) -> TextTable:
         "runs",
         *(("goodput", *(("low", "high") if predicted else ("± 95 %",))) if lasting else ()),
         *(() if predicted else ("retransmits", "spurious", "timeouts")),
+        *(("limited by",) if limits else ()),
         *(("longest stall", "reassembly") if waits else ()),
         *(("Jain",) if lasting else ()),
     )
     notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
+    if limits:
+        notes += (limiting.NOTE,)
     if statistics.seeds_agree(runs.flows):
         notes += (statistics.SEEDS_AGREE,)
     return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), notes)
