@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from anabranch.engines.packet import CompiledRun
 from anabranch.interrupts import Interruptible
+from anabranch.limiting import LIMITS
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -97,6 +98,7 @@ class FakeSimulation:
             "reassembly_peak_bytes",
         )
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
+        columns |= dict.fromkeys(LIMITS, unknown)
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)
         return columns

@@ -569,12 +569,3 @@ def test_a_reader_that_has_read_enough_is_no_failure() -> None:
     command = f"{sys.executable} -m anabranch topology list | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 1, "")
-
-
-@pytest.mark.parametrize("words", [["check"], ["check", "--json"], ["schema"]])
-def test_an_output_without_room_is_named(scenario: Path, words: list[str]) -> None:
-    file = [] if words == ["schema"] else [scenario.name]
-    with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "anabranch", *words, *file]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "standard output: cannot be written (No space left on device)\n")

@@ -22,6 +22,7 @@ from anabranch.compile import compile_run
 from anabranch.engines.kernel import hosts
 from anabranch.engines.kernel.settings import StackError, linux_stack
 from anabranch.engines.kernel.simulation import KernelSimulation
+from anabranch.limiting import LIMITS
 from anabranch.linux_network.namespace import NetworkNamespace
 from anabranch.linux_network.system_calls import ticks_per_second
 from anabranch.results import Result
@@ -176,6 +177,46 @@ duration = "2s"
     datagrams = linux.filter(traffic="datagrams").row(0, named=True)
     assert datagrams["segments_sent"] == simulated.filter(traffic="datagrams")["segments_sent"][0]
     assert datagrams["delivered_bytes"] == 500 * datagrams["segments_sent"]
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_linux_knows_what_the_receive_window_limits_and_numbered_datagrams_their_order() -> None:
+    text = """
+[topology]
+links = [
+  { source = "a", target = "r", capacity = "10Mbps", delay = "5ms" },
+  { source = "r", target = "b", capacity = "10Mbps", delay = "5ms" },
+  { source = "a", target = "s", capacity = "10Mbps", delay = "5ms" },
+  { source = "s", target = "b", capacity = "10Mbps", delay = "35ms" },
+]
+[routing]
+single = { metric = "delay" }
+spray = { metric = "hop-count", select = "round-robin", per = "packet" }
+[stacks.narrow]
+preset = "linux-cubic"
+receive_window = "20 kB"
+[[traffic]]
+from = "a"
+to = "b"
+routing = "single"
+stack = "narrow"
+[[traffic]]
+from = "b"
+to = "a"
+routing = "spray"
+transport = "udp"
+constant = "600kbps"
+[run]
+duration = "3s"
+warm_up = "1s"
+"""
+    window, datagrams = run(text).flows.rows(named=True)
+    assert window["limited_by_receive_window"] > 0.5
+    assert sum(window[name] for name in LIMITS) <= 1
+    assert window["reordered_segments"] is None
+    # One every 20 ms, and every other one 30 ms later: it comes after the next one.
+    assert datagrams["reordered_segments"] == pytest.approx(50, abs=5)
+    assert datagrams["limited_by_receive_window"] is None
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -92,7 +92,8 @@ def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     nodes = len(spec["nodes"])
     brought = np.bincount(outcome.links["dst"], weights=outcome.links["bytes"], minlength=nodes)
     received = np.bincount(outcome.flows["dst"], weights=outcome.flows["delivered_bytes"], minlength=nodes)
-    held = np.bincount(outcome.flows["dst"], weights=outcome.flows["reassembly_peak_bytes"], minlength=nodes)
+    peaks = np.nan_to_num(outcome.flows["reassembly_peak_bytes"])  # UDP holds nothing
+    held = np.bincount(outcome.flows["dst"], weights=peaks, minlength=nodes)
     yield from beyond("bytes received at node", received, 0, brought + (held if spec["warm_up"] else 0))
 
 

@@ -306,6 +306,9 @@ class KernelRun:
     def flows(self) -> Columns:
         """One row for each flow, with the columns that Linux reports; NaN where unknown."""
 
+    def limits(self) -> Columns:
+        """By flow: seconds ``busy``, limited by ``window`` and by ``buffer``, as Linux counts them, and whether it ``writes_over_time``."""
+
     def failures(self) -> list[tuple[int, str]]:
         """Flows that Linux has ended, and why."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch import statistics
+from anabranch import limiting, statistics
 from anabranch.text_table import TextTable, percent, plain, quantity, size_class
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def _summary(runs: Runs) -> TextTable:
     lasting = summary["goodput_bps"].count() > 0
     predicted = bool(runs.flows.select(statistics.is_predicted(runs.flows)).item())
     waits = statistics.waits_long(runs.flows)
+    limits = limiting.limits_by(runs.flows, ["variant"])
 
     def row(one: Mapping[str, Any]) -> tuple[str, ...]:
         ends = ("low_bps", "high_bps") if predicted else ("goodput_interval_bps",)
@@ -48,6 +49,7 @@ def _summary(runs: Runs) -> TextTable:
             runs_that_count(one),
             *(goodput if lasting else ()),
             *(() if predicted else counts),
+            *((limits.get((one["variant"],), "-"),) if limits else ()),
             *(stalls if waits else ()),
             *(("-" if one["jain_index"] is None else f"{one['jain_index']:.3f}",) if lasting else ()),
         )
@@ -57,10 +59,13 @@ def _summary(runs: Runs) -> TextTable:
         "runs",
         *(("goodput", *(("low", "high") if predicted else ("± 95 %",))) if lasting else ()),
         *(() if predicted else ("retransmits", "spurious", "timeouts")),
+        *(("limited by",) if limits else ()),
         *(("longest stall", "reassembly") if waits else ()),
         *(("Jain",) if lasting else ()),
     )
     notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
+    if limits:
+        notes += (limiting.NOTE,)
     interrupted = int(runs.table["interrupted"].sum())
     if interrupted:
         notes += (

@@ -36,6 +36,12 @@ pub struct TcpInfo {
     pub timeouts: Option<u64>,
     /// Payload of a full segment, bytes.
     pub segment_bytes: u32,
+    /// Time with data that was not acknowledged, or that waited to be sent.
+    pub busy: Duration,
+    /// Of this, the time in which the receiver's window was the limit.
+    pub window_limited: Duration,
+    /// Of it, the time in which the send buffer was full and all of it was sent.
+    pub buffer_limited: Duration,
 }
 
 /// TCP_INFO of a connection.
@@ -56,9 +62,13 @@ pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo, Errno> {
 fn parsed(bytes: &[u8; KNOWN], length: usize) -> TcpInfo {
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let microseconds = |at: usize| Duration::from_micros(u64::from(word(at)));
+    let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
     let [unacked, sacked, lost, resent] = [24, 28, 32, 36].map(word);
     TcpInfo {
         segment_bytes: word(16),
+        busy: Duration::from_micros(long(168)),
+        window_limited: Duration::from_micros(long(176)),
+        buffer_limited: Duration::from_micros(long(184)),
         in_flight: (unacked + resent).saturating_sub(sacked + lost),
         srtt: Some(microseconds(68)).filter(|rtt| !rtt.is_zero()),
         ssthresh: Some(word(76)).filter(|ssthresh| *ssthresh < INFINITE_SSTHRESH),
@@ -109,6 +119,7 @@ mod tests {
         }
         let info = tcp_info(&sender).unwrap();
         assert_eq!((info.sent, info.retransmits, info.in_flight, info.ssthresh), (3, 0, 0, None));
+        assert!(info.busy > Duration::ZERO && info.window_limited == Duration::ZERO);
         assert!(info.cwnd >= 10 && info.srtt.unwrap() >= info.min_rtt.unwrap());
         assert!(tcp_info(std::io::stdin()).is_err());
     }

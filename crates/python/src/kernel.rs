@@ -3,9 +3,11 @@
 use crate::{columns, read_spec};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
+use anabranch_core::traffic::reordering::ReorderingCounts;
 use anabranch_core::units::Time;
 use anabranch_emulator::emulator::Report;
 use anabranch_emulator::run::{Ended, Host, Run};
+use anabranch_emulator::socket_options::TcpInfo;
 use anabranch_emulator::traffic::StackOptions;
 use anabranch_emulator::traffic::records::{FlowRecord, FlowSample};
 use pyo3::exceptions::PyValueError;
@@ -127,6 +129,11 @@ impl KernelRun {
         columns(py, flow_table(&self.ended()?.flows))
     }
 
+    /// Linux's times of what limited the flows, seconds, and whether their applications write over time.
+    fn limits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, limit_table(&self.ended()?.flows))
+    }
+
     /// Why Linux ended flows: (flow, reason).
     fn failures(&self) -> PyResult<Vec<(usize, String)>> {
         let flows = self.ended()?.flows.iter().enumerate();
@@ -224,12 +231,48 @@ fn flow_table(flows: &[FlowRecord]) -> Table {
             ("spurious_retransmits", counted(&|flow| flow.total.info.duplicates - flow.warm.info.duplicates)),
             ("timeouts", number(&|flow| timeouts(flow).unwrap_or(f64::NAN))),
             ("marked_segments", counted(&|flow| flow.total.info.marked - flow.warm.info.marked)),
+            ("reordered_segments", number(&|flow| of_order(flow, since_warm_up(flow, |order| order.reordered)))),
+            ("reordering_extent_max", number(&|flow| of_order(flow, f64::from(flow.total.order.extent_max)))),
+            (
+                "reordering_extent_mean",
+                number(&|flow| {
+                    let reordered = since_warm_up(flow, |order| order.reordered);
+                    of_order(flow, since_warm_up(flow, |order| order.extent_sum) / reordered)
+                }),
+            ),
             ("srtt_s", number(&|flow| seconds(flow.total.info.srtt))),
             ("min_rtt_s", number(&|flow| seconds(flow.total.info.min_rtt))),
             (
                 "cwnd_segments",
                 number(&|flow| if flow.total.info.cwnd == 0 { f64::NAN } else { f64::from(flow.total.info.cwnd) }),
             ),
+        ],
+    }
+}
+
+/// A count since the end of the warm-up.
+fn since_warm_up(flow: &FlowRecord, count: fn(&ReorderingCounts) -> u64) -> f64 {
+    (count(&flow.total.order) - count(&flow.warm.order)) as f64
+}
+
+/// The value if the flow's order of arrival is known.
+fn of_order(flow: &FlowRecord, value: f64) -> f64 {
+    if flow.is_numbered { value } else { f64::NAN }
+}
+
+/// Linux's times of what limits the flows, seconds, since the end of the warm-up.
+fn limit_table(flows: &[FlowRecord]) -> Table {
+    let seconds = |time: fn(&TcpInfo) -> Duration| {
+        let since_warm_up =
+            |flow: &FlowRecord| time(&flow.total.info).saturating_sub(time(&flow.warm.info)).as_secs_f64();
+        Column::F64(flows.iter().map(since_warm_up).collect())
+    };
+    Table {
+        columns: vec![
+            ("busy", seconds(|info| info.busy)),
+            ("window", seconds(|info| info.window_limited)),
+            ("buffer", seconds(|info| info.buffer_limited)),
+            ("writes_over_time", Column::U32(flows.iter().map(|flow| flow.writes_over_time.into()).collect())),
         ],
     }
 }
@@ -249,7 +292,7 @@ fn series_table(samples: &[FlowSample], interval_s: f64) -> Table {
             ("flow", Column::U32(samples.iter().map(|sample| sample.flow).collect())),
             ("cwnd_segments", number(&|sample| of_tcp(sample, f64::from(sample.info.cwnd)))),
             ("ssthresh_segments", number(&|sample| sample.info.ssthresh.map_or(f64::NAN, f64::from))),
-            ("in_flight_segments", Column::U32(samples.iter().map(|sample| sample.info.in_flight).collect())),
+            ("in_flight_segments", number(&|sample| of_tcp(sample, f64::from(sample.info.in_flight)))),
             ("srtt_s", number(&|sample| seconds(sample.info.srtt))),
             ("goodput_bps", number(&|sample| sample.delivered as f64 * 8.0 / interval_s)),
             ("retransmits", Column::U64(samples.iter().map(|sample| sample.retransmits).collect())),

@@ -46,6 +46,7 @@ class PredictedRun:
         self._prediction: _core.Prediction | None = None
         self._end_s: float = spec["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (spec["duration"] - spec["warm_up"]) / PICOSECONDS_PER_SECOND
+        self._may_mark = np.array([_may_mark(link["queue"], spec) for link in spec["links"]])
         self._warm_up_s = spec["warm_up"] / PICOSECONDS_PER_SECOND
 
     def advance(self, _events: int) -> bool:
@@ -100,6 +101,9 @@ class PredictedRun:
         columns["utilisation"] = predicted["utilisation"]
         columns["queue_drops"] = np.round(drops * self._measured_s)
         columns["queue_drop_ratio"] = _ratio(drops, packets + drops)
+        # The model does not tell marks from drops.
+        for name in ("queue_drops", "queue_drop_ratio", "marks"):
+            columns[name] = np.where(self._may_mark, np.nan, columns[name])
         columns["losses"] = np.round(losses * self._measured_s)
         columns["loss_ratio"] = _ratio(losses, packets)
         columns["queue_delay_mean_s"] = np.where(packets > 0, predicted["queue_delay_s"], np.nan)
@@ -157,6 +161,11 @@ class PredictedRun:
     def take_capture(self, _link: int) -> bytes:
         """None: captures are refused."""
         return b""
+
+
+def _may_mark(queue: Mapping[str, Any], spec: CompiledRun) -> bool:
+    marks = queue["discipline"] == "ecn-threshold" or queue.get("ecn", False)
+    return bool(marks) and any(stack["ecn"] for stack in spec["stacks"])
 
 
 def _ratio(part: Any, whole: Any) -> Any:

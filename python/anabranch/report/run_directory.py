@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.limiting import LIMITS
 from anabranch.matrix_columns import key_table, text, unit
 from anabranch.result_tables import PREDICTED
 from anabranch.results import COMPLETE, MANIFEST, UNREADABLE
@@ -28,8 +29,8 @@ _COLUMNS = {
         *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
-_PREDICTED = tuple(column.name for column in PREDICTED)
-"""Columns of flows that only predictions have."""
+_OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS)
+"""Columns of flows that only predictions have, and those that directories of earlier versions lack."""
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
     "links": ("run", "time_s", "link", "queue_packets", "utilisation"),
@@ -252,8 +253,8 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
         path = source.stored.path(f"{name}.parquet")
         try:
             _check_columns(path, _COLUMNS[name])
-            predicted = [column for column in pl.read_parquet_schema(path) if column in _PREDICTED]
-            frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *predicted], glob=False)
+            optional = [column for column in pl.read_parquet_schema(path) if column in _OPTIONAL]
+            frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *optional], glob=False)
         except UNREADABLE as error:
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from anabranch import statistics
+from anabranch import limiting, statistics
 from anabranch.report import chart
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
@@ -110,6 +110,15 @@ def summary(e: Evaluation) -> Table:
             three_digits,
         ),
     ]
+    if limits := limiting.limits_by(e.runs.flows, e.by):
+        columns += [
+            Column(
+                "Limited by",
+                "",
+                "What most often kept the senders from sending more, with its share of their time; mean over flows and seeds.",
+                lambda row: limits.get(tuple(row[name] for name in e.by)),
+            )
+        ]
     if statistics.waits_long(e.runs.flows):
         columns += [
             Column(

@@ -5,6 +5,7 @@
 
 mod acks;
 mod deadlines;
+mod limits;
 mod linux;
 mod observation;
 mod options;
@@ -27,6 +28,8 @@ use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{Follows, StackSpec};
 use crate::units::Time;
+use limits::LimitClock;
+pub use limits::{LimitShares, LimitTimes};
 use linux::LinuxState;
 pub use options::CommonSettings;
 use options::Options;
@@ -175,6 +178,7 @@ pub struct Sender {
     /// The next new segment that PSH marks; `u32::MAX` for none.
     next_push: u32,
     limit: Limit,
+    limits: LimitClock,
     probe: bool,
     /// One retransmission may exceed the window. This holds after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
     /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
@@ -246,6 +250,7 @@ impl Sender {
             closing: u32::MAX,
             next_push: u32::MAX,
             limit: Limit::Other,
+            limits: LimitClock::default(),
             probe: false,
             retransmit_now: false,
             withheld: 0,
@@ -368,6 +373,7 @@ impl Sender {
 
     /// Closes the connection right after the application's last write. Linux then adds a FIN; other senders do not model it.
     pub fn finish(&mut self) {
+        self.limits.closes = true;
         if self.options.follows == Follows::Linux {
             self.fin = Fin::Due;
         }

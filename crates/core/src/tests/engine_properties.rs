@@ -6,7 +6,7 @@ use crate::spec::RunSpec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const MS: u64 = 1_000_000_000;
+pub(super) const MS: u64 = 1_000_000_000;
 
 fn link(src: usize, dst: usize, mbps: u64, delay_ms: u64) -> Value {
     json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay_ms * MS, "cost": 1.0,
@@ -21,12 +21,12 @@ fn stack() -> Value {
         "receive_window": 1_000_000, "min_rto": 200 * MS, "max_rto": 60_000 * MS, "initial_rto": 1000 * MS})
 }
 
-fn traffic(pairs: Value) -> Value {
+pub(super) fn traffic(pairs: Value) -> Value {
     json!({"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
         "start": 0, "stagger": 0, "stop": null, "application": {"kind": "bulk", "bytes": null}})
 }
 
-fn run_spec(nodes: usize, links: Vec<Value>, traffic: Vec<Value>) -> Value {
+pub(super) fn run_spec(nodes: usize, links: Vec<Value>, traffic: Vec<Value>) -> Value {
     json!({"seed": 1, "duration": 10_000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": [stack()],
         "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
@@ -35,7 +35,7 @@ fn run_spec(nodes: usize, links: Vec<Value>, traffic: Vec<Value>) -> Value {
         "traffic": traffic, "events": [], "captures": []})
 }
 
-fn run(spec: &Value) -> Simulation {
+pub(super) fn run(spec: &Value) -> Simulation {
     let spec: RunSpec = serde_json::from_value(spec.clone()).expect("a run");
     let mut simulation = Simulation::new(spec).expect("a run that can be");
     let mut now = simulation.now();
@@ -47,7 +47,7 @@ fn run(spec: &Value) -> Simulation {
 }
 
 /// A chain 0 - 1 - ... with links both ways.
-fn chain(links: &[(u64, u64)]) -> Vec<Value> {
+pub(super) fn chain(links: &[(u64, u64)]) -> Vec<Value> {
     links
         .iter()
         .enumerate()

@@ -5,4 +5,5 @@ mod connection_properties;
 mod drill_scripts;
 mod drop_scripts;
 mod engine_properties;
+mod limits;
 mod newreno_without_sack;

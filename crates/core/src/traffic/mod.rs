@@ -3,3 +3,4 @@
 pub mod application;
 pub mod arrivals;
 pub mod distribution;
+pub mod reordering;

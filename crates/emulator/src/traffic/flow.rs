@@ -5,6 +5,7 @@ use super::{StackOptions, Target};
 use crate::socket_options::{pace, tcp_info};
 use anabranch_core::packet::emulated::{Endpoints, FlowPlan};
 use anabranch_core::traffic::application::Application;
+use anabranch_core::traffic::reordering::Reordering;
 use anabranch_core::units::Time;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
@@ -17,6 +18,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub const BLOCK: usize = 1 << 17;
 /// Headers of a datagram: IPv4 and UDP.
 const DATAGRAM_HEADERS: u32 = 28;
+
+/// Bytes of the number that a datagram begins with.
+const NUMBER: usize = size_of::<u32>();
 
 /// The socket with which a flow sends.
 pub enum Sender {
@@ -45,6 +49,8 @@ pub struct Flow {
     closing: bool,
     /// The sender is told when the socket takes more.
     waits_to_write: bool,
+    /// The order of the datagrams that have arrived.
+    order: Reordering,
     pub record: FlowRecord,
     pub sampled: Progress,
     /// It is over, and has had its last sample.
@@ -60,6 +66,12 @@ impl Flow {
         is_udp: bool,
         application: Option<Application>,
     ) -> Flow {
+        let payload = unit_bytes.saturating_sub(DATAGRAM_HEADERS) as usize;
+        let record = FlowRecord {
+            is_numbered: is_udp && payload >= NUMBER,
+            writes_over_time: application.is_some(),
+            ..FlowRecord::default()
+        };
         Flow {
             unsent: if application.is_none() { plan.bytes.unwrap_or(u64::MAX) } else { 0 },
             closing: application.is_none() && plan.bytes.is_some(),
@@ -71,7 +83,8 @@ impl Flow {
             sender: Sender::None,
             receiver: None,
             waits_to_write: true,
-            record: FlowRecord::default(),
+            order: Reordering::default(),
+            record,
             sampled: Progress::default(),
             is_over: false,
             sampled_after_end: false,
@@ -114,7 +127,10 @@ impl Flow {
     pub fn write_unit(&mut self, number: u32, epoll: &Epoll) {
         match &self.sender {
             Sender::Udp(socket) => {
-                let payload = vec![0; self.unit_bytes.saturating_sub(DATAGRAM_HEADERS) as usize];
+                let mut payload = vec![0; self.unit_bytes.saturating_sub(DATAGRAM_HEADERS) as usize];
+                if let Some(number) = payload.first_chunk_mut::<NUMBER>() {
+                    *number = (self.record.total.datagrams as u32).to_be_bytes();
+                }
                 self.record.total.datagrams += u64::from(socket.send(&payload).is_ok());
             }
             Sender::Tcp(_) => {
@@ -191,6 +207,15 @@ impl Flow {
         }
         if self.plan.bytes == Some(self.record.total.delivered) && self.record.end.is_none() {
             self.record.end = Some(now);
+        }
+    }
+
+    /// Counts a datagram that has arrived with this payload.
+    pub fn on_datagram(&mut self, payload: &[u8]) {
+        self.record.total.delivered += u64::from(self.unit_bytes);
+        if let Some(number) = payload.first_chunk::<NUMBER>() {
+            self.order.on_arrival(u32::from_be_bytes(*number));
+            self.record.total.order = self.order.counts();
         }
     }
 

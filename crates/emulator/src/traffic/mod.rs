@@ -315,7 +315,7 @@ impl Traffic {
     fn accept(&mut self, index: u32, now: Time, block: &mut [u8]) {
         while let Ok((stream, SocketAddr::V4(peer))) = self.listeners[index as usize].accept() {
             let Ok(SocketAddr::V4(own)) = stream.local_addr() else { continue };
-            let Some(number) = self.flow_between(peer, own) else { continue };
+            let Some(number) = self.by_ends.get(&ends(peer, own)).copied() else { continue };
             let event = EpollEvent::new(EpollFlags::EPOLLIN, Target::Receiver(number).into());
             let flow = &mut self.flows[number as usize];
             if let Err(error) = self.epoll.add(&stream, event) {
@@ -329,18 +329,14 @@ impl Traffic {
     fn read_datagrams(&mut self, index: u32, block: &mut [u8]) {
         let socket = &self.datagrams[index as usize];
         let Ok(SocketAddr::V4(own)) = socket.local_addr() else { return };
-        let mut came = Vec::new();
-        while let Ok((_, SocketAddr::V4(peer))) = socket.recv_from(block) {
-            came.extend(self.flow_between(peer, own));
-        }
-        for number in came {
-            let flow = &mut self.flows[number as usize];
-            flow.record.total.delivered += u64::from(flow.unit_bytes);
+        while let Ok((count, SocketAddr::V4(peer))) = socket.recv_from(block) {
+            if let Some(number) = self.by_ends.get(&ends(peer, own)) {
+                self.flows[*number as usize].on_datagram(&block[..count]);
+            }
         }
     }
+}
 
-    fn flow_between(&self, sender: SocketAddrV4, receiver: SocketAddrV4) -> Option<u32> {
-        let ends = ((*sender.ip(), sender.port()), (*receiver.ip(), receiver.port()));
-        self.by_ends.get(&ends).copied()
-    }
+fn ends(sender: SocketAddrV4, receiver: SocketAddrV4) -> Ends {
+    ((*sender.ip(), sender.port()), (*receiver.ip(), receiver.port()))
 }

@@ -1,6 +1,7 @@
 //! Records of the flows that Linux sends.
 
 use crate::socket_options::TcpInfo;
+use anabranch_core::traffic::reordering::ReorderingCounts;
 use anabranch_core::units::Time;
 
 /// Counters of a flow until now.
@@ -10,6 +11,8 @@ pub struct Progress {
     pub delivered: u64,
     /// Datagrams sent (UDP), each counted at the sender.
     pub datagrams: u64,
+    /// Their order of arrival. All zero for TCP.
+    pub order: ReorderingCounts,
     /// The sender's connection; all zero for UDP, or before it is open.
     pub info: TcpInfo,
 }
@@ -23,6 +26,10 @@ pub struct FlowRecord {
     pub warm: Progress,
     /// When its last byte was read; `None` if it was not.
     pub end: Option<Time>,
+    /// Whether its order of arrival is known: datagrams that have room for a number.
+    pub is_numbered: bool,
+    /// Whether its application writes over time.
+    pub writes_over_time: bool,
     /// Whether its connection was ever requested.
     pub has_started: bool,
     /// Why Linux ended the connection, if it did.

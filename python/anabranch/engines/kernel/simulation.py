@@ -14,6 +14,7 @@ from anabranch.engines.kernel.hosts import host_settings, make_hosts
 from anabranch.engines.kernel.iperf3.flows import iperf3_flows
 from anabranch.engines.kernel.iperf3.processes import Iperf3Processes
 from anabranch.engines.kernel.iperf3.report import Report
+from anabranch.engines.kernel.limits import limit_shares, may_pace
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
 from anabranch.engines.packet import CompiledRun
@@ -30,9 +31,6 @@ _PRIORITY = 50
 _UNKNOWN = (
     "recoveries",
     "undone",
-    "reordered_segments",
-    "reordering_extent_max",
-    "reordering_extent_mean",
     "longest_stall_s",
     "reassembly_peak_bytes",
 )
@@ -52,9 +50,11 @@ class KernelSimulation:
             raise NetworkError(f"the kernel engine needs network namespaces: {reason}")
         self._max_lateness_s = max_lateness_s
         self._nodes, self._warm_up_s = spec["nodes"], spec["warm_up"] / PICOSECONDS_PER_SECOND
+        self._stacks = len(spec["stacks"])
         self._keep = ExitStack()
         try:
             stacks = _stacks(spec, Programs(self._keep))
+            self._pacing = [index for index, one in stacks.items() if may_pace(spec["stacks"][index], one)]
             run = _without_programs(spec)
             # The packet engine plans the same flows, and refuses what the network cannot be.
             self._planned = _core.Simulation(json.dumps(run)).flows()
@@ -128,6 +128,9 @@ class KernelSimulation:
         columns["goodput_bps"] = np.divide(
             8.0 * columns["delivered_bytes"], time, out=np.full(count, np.nan), where=time > 0
         )
+        stacks = np.asarray(planned["stack"])
+        is_tcp = stacks < self._stacks
+        columns |= limit_shares(self._run.limits(), time, is_tcp, np.isin(stacks, self._pacing))
         for flow, report in (self._reports or {}).items():
             for name, value in report.columns(warm_up_s, now_s).items():
                 columns[name] = np.asarray(columns[name], dtype=np.float64)

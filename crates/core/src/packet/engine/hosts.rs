@@ -11,6 +11,7 @@ use crate::spec::{RunSpec, TransportSpec};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
+use crate::traffic::reordering::Reordering;
 use crate::units::{Duration, Time};
 
 /// Longest time until a sender is woken, which then returns its exact deadline. Otherwise, the entry of the SYN's timer would stay for a second
@@ -86,7 +87,7 @@ impl Hosts {
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].state {
-            FlowState::Udp(datagrams) => datagrams.arrived += 1,
+            FlowState::Udp(datagrams) => datagrams.take(packet.segment()),
             FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
                     counters.receiver.arrivals += 1;
@@ -296,6 +297,7 @@ impl Hosts {
                     writer: Writer::new(application, context.now()),
                     sent: 0,
                     arrived: 0,
+                    order: Reordering::default(),
                 }))
             }
             TransportSpec::Tcp { stack: stack_index } => {

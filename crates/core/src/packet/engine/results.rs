@@ -10,6 +10,7 @@ use crate::packet::output::route_log::ROUTES;
 use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, Observations, payload_bytes};
 use crate::packet::output::table::Table;
 use crate::spec::{LinkSpec, RunSpec, TransportSpec};
+use crate::tcp::sender::LimitShares;
 use crate::units::{Duration, Time};
 
 /// The columns of every table, by the table's name in Python.
@@ -105,7 +106,17 @@ columns! {
         min_rtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = row.total.min_rtt_s.unwrap_or(f64::NAN);
         /// Congestion window, last value.
         cwnd_segments: Number in "segments", unknown "UDP; not started", of sender = row.total.cwnd.unwrap_or(f64::NAN);
-        /// Segments, sent once, that arrived after a later one (RFC 4737).
+        /// Share of the sender's time in which the receiver's window held it back. That time begins with the flow or the end of the warm-up. It
+        /// ends when all data is acknowledged, or with the run.
+        limited_by_receive_window: Number, unknown "UDP; no time", of sender = row.limits().receive_window;
+        /// Share in which the application had written no more.
+        limited_by_application: Number, unknown "UDP; no time", of sender = row.limits().application;
+        /// Share in which the congestion window held it back, recovery included.
+        limited_by_congestion_window: Number, unknown "UDP; no time", of sender = row.limits().congestion_window;
+        /// Share in which only pacing held it back. The rest to 1 is the handshake and, of a flow with a size, the wait for
+        /// the last acknowledgements.
+        limited_by_pacing: Number, unknown "UDP; no time", of sender = row.limits().pacing;
+        /// Segments, sent once, that arrived after a later one (RFC 4737); UDP: packets.
         reordered_segments: Count in "segments" = row.reordered();
         /// Greatest reordering extent (RFC 4737, section 4.2), warm-up included.
         reordering_extent_max: Index in "segments" = row.total.receiver.reordering_extent_max;
@@ -117,7 +128,7 @@ columns! {
         /// something was sent again.
         longest_stall_s: Number in "s", unknown "UDP", of sender = row.longest_stall_s();
         /// Greatest amount that the receiver held beyond a hole, in full segments.
-        reassembly_peak_bytes: Count in "bytes" = u64::from(row.total.receiver.reassembly_max) * row.sizes.payload(1, false);
+        reassembly_peak_bytes: CountIfKnown in "bytes", unknown "UDP" = row.reassembly_peak();
     }
 }
 
@@ -159,8 +170,21 @@ impl FlowRow {
         if self.reordered() == 0 { f64::NAN } else { extents as f64 / self.reordered() as f64 }
     }
 
+    fn limits(&self) -> LimitShares {
+        self.total.limits.shares_since(&self.warm.limits)
+    }
+
+    fn is_udp(&self) -> bool {
+        self.stack == u32::MAX
+    }
+
+    fn reassembly_peak(&self) -> f64 {
+        let bytes = u64::from(self.total.receiver.reassembly_max) * self.sizes.payload(1, false);
+        if self.is_udp() { f64::NAN } else { bytes as f64 }
+    }
+
     fn longest_stall_s(&self) -> f64 {
-        if self.stack == u32::MAX { f64::NAN } else { self.total.longest_stall.as_secs() }
+        if self.is_udp() { f64::NAN } else { self.total.longest_stall.as_secs() }
     }
 }
 

@@ -5,8 +5,9 @@ use crate::packet::forwarding::select::PacketKey;
 use crate::spec::NodeId;
 use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
-use crate::tcp::sender::{Sender, SenderCounters};
+use crate::tcp::sender::{LimitTimes, Sender, SenderCounters};
 use crate::traffic::application::Application;
+use crate::traffic::reordering::Reordering;
 use crate::units::{Duration, Time};
 
 /// The constant properties of a flow.
@@ -111,6 +112,33 @@ pub struct Datagrams {
     pub sent: u32,
     /// Packets that arrived.
     pub arrived: u32,
+    /// Their order.
+    pub order: Reordering,
+}
+
+impl Datagrams {
+    /// Counts the arrival of the packet with this number.
+    #[inline]
+    pub fn take(&mut self, number: u32) {
+        self.arrived += 1;
+        self.order.on_arrival(number);
+    }
+
+    fn counters(&self) -> FlowCounters {
+        let order = self.order.counts();
+        FlowCounters {
+            arrived: self.arrived,
+            sender: SenderCounters { sent: u64::from(self.sent), ..SenderCounters::default() },
+            receiver: ReceiverCounters {
+                arrivals: u64::from(self.arrived),
+                reordered: order.reordered,
+                reordering_extent_max: order.extent_max,
+                reordering_extent_sum: order.extent_sum,
+                ..ReceiverCounters::default()
+            },
+            ..FlowCounters::default()
+        }
+    }
 }
 
 /// The state of a flow.
@@ -136,6 +164,8 @@ pub struct FlowCounters {
     pub longest_stall: Duration,
     /// The sender's counters.
     pub sender: SenderCounters,
+    /// How long each limit has held the sender back; no time for a flow of datagrams.
+    pub limits: LimitTimes,
     /// The receiver's counters.
     pub receiver: ReceiverCounters,
     /// Smoothed RTT, seconds.
@@ -160,18 +190,14 @@ impl FlowState {
                 has_last: connection.receiver.has(last_segment),
                 longest_stall: connection.sender.scoreboard().longest_stall(now),
                 sender: connection.sender.counters(),
+                limits: connection.sender.limit_times(now),
                 receiver: connection.receiver.counters(),
                 srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
                 min_rtt_s: connection.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
                 cwnd: Some(connection.sender.congestion().cwnd()),
                 states: connection.sender.congestion().state_times().into(),
             },
-            FlowState::Udp(datagrams) => FlowCounters {
-                arrived: datagrams.arrived,
-                sender: SenderCounters { sent: u64::from(datagrams.sent), ..SenderCounters::default() },
-                receiver: ReceiverCounters { arrivals: u64::from(datagrams.arrived), ..ReceiverCounters::default() },
-                ..FlowCounters::default()
-            },
+            FlowState::Udp(datagrams) => datagrams.counters(),
         }
     }
 

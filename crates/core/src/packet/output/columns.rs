@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum Value<R> {
     /// The number of something, or a small count.
     Index(fn(&R) -> u32),
+    /// A small count that may be unknown.
+    IndexIfKnown(fn(&R) -> f64),
     /// The index of something that has a name in the scenario; without a name if it is beyond the last.
     Name(fn(&R) -> u32),
     /// A count.
@@ -61,7 +63,7 @@ impl<R> ColumnOf<R> {
         match self.value {
             Value::Index(_) | Value::Name(_) => Column::U32(Vec::with_capacity(rows)),
             Value::Count(_) => Column::U64(Vec::with_capacity(rows)),
-            Value::CountIfKnown(_) | Value::Number(_) => Column::F64(Vec::with_capacity(rows)),
+            Value::IndexIfKnown(_) | Value::CountIfKnown(_) | Value::Number(_) => Column::F64(Vec::with_capacity(rows)),
             Value::Text(_) => Column::Texts(Vec::with_capacity(rows)),
             Value::Path(_) => Column::Paths(Vec::with_capacity(rows)),
         }
@@ -75,7 +77,9 @@ impl<R> ColumnOf<R> {
         match (&self.value, column) {
             (Value::Index(value) | Value::Name(value), Column::U32(values)) => values.push(value(row)),
             (Value::Count(value), Column::U64(values)) => values.push(value(row)),
-            (Value::CountIfKnown(value) | Value::Number(value), Column::F64(values)) => values.push(value(row)),
+            (Value::IndexIfKnown(value) | Value::CountIfKnown(value) | Value::Number(value), Column::F64(values)) => {
+                values.push(value(row))
+            }
             (Value::Text(value), Column::Texts(values)) => values.push(value(row)),
             (Value::Path(value), Column::Paths(values)) => values.push(value(row)),
             _ => panic!("{} is a column of another type", self.name),
@@ -85,7 +89,7 @@ impl<R> ColumnOf<R> {
     /// Description of the column for users.
     pub fn describe(&self) -> ColumnInfo {
         let kind = match self.value {
-            Value::Index(_) => "index",
+            Value::Index(_) | Value::IndexIfKnown(_) => "index",
             Value::Name(_) => "name",
             Value::Count(_) | Value::CountIfKnown(_) => "count",
             Value::Number(_) => "number",

@@ -48,7 +48,7 @@ pub(in crate::packet) struct FlowSample {
     flow: u32,
     counters: FlowCounters,
     ssthresh: Option<f64>,
-    in_flight: u32,
+    in_flight: Option<u32>,
     goodput: f64,
     retransmits: u64,
 }
@@ -63,9 +63,9 @@ columns! {
         /// Congestion window.
         cwnd_segments: Number in "segments", unknown "UDP", of sender = sample.counters.cwnd.unwrap_or(f64::NAN);
         /// Slow start threshold.
-        ssthresh_segments: Number in "segments", unknown "UDP; no threshold yet", of sender = sample.ssthresh.unwrap_or(f64::NAN);
+        ssthresh_segments: Number in "segments", unknown "UDP; no threshold yet; the flow has ended", of sender = sample.ssthresh.unwrap_or(f64::NAN);
         /// Segments in flight, as the sender sees it.
-        in_flight_segments: Index in "segments", of sender = sample.in_flight;
+        in_flight_segments: IndexIfKnown in "segments", unknown "UDP", of sender = sample.in_flight.map_or(f64::NAN, f64::from);
         /// Smoothed RTT (RFC 6298).
         srtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = sample.counters.srtt_s.unwrap_or(f64::NAN);
         /// Payload that first arrived since the last sample, over the time since then.
@@ -178,10 +178,11 @@ impl Observations {
             let bytes = payload_bytes(spec, flow, &sizes[index], &counters);
             let (in_flight, ssthresh) = match &flow.state {
                 FlowState::Tcp(connection) => (
-                    connection.sender.scoreboard().in_flight(),
+                    Some(connection.sender.scoreboard().in_flight()),
                     Some(connection.sender.congestion().ssthresh()).filter(|ssthresh| ssthresh.is_finite()),
                 ),
-                _ => (0, None),
+                FlowState::Finished(_) => (Some(0), None),
+                FlowState::Udp(_) | FlowState::Pending => (None, None),
             };
             let has_retired = matches!(flow.state, FlowState::Finished(_));
             self.sampled_flows[index] = (bytes, counters.sender.retransmits, has_retired);

@@ -82,6 +82,14 @@ proptest! {
             prop_assert!(mean.is_nan() || mean <= longest * (1.0 + 1e-12), "mean {mean} of at most {longest}");
         }
         prop_assert_eq!(simulation.impossible_goodput(), None);
+        let limits = ["receive_window", "application", "congestion_window", "pacing"]
+            .map(|limit| flows.numbers(&format!("limited_by_{limit}")));
+        for flow in 0..limits[0].len() {
+            let shares = limits.each_ref().map(|shares| shares[flow]);
+            prop_assert!(shares.iter().all(|share| share.is_nan() || (0.0..=1.0).contains(share)), "{shares:?}");
+            let sum: f64 = shares.iter().sum();
+            prop_assert!(sum.is_nan() || sum <= 1.0 + 1e-12, "{shares:?} of flow {flow}");
+        }
         for (time, idle) in flows.numbers("fct_s").into_iter().zip(flows.numbers("idle_fct_s")) {
             prop_assert!(time.is_nan() || idle.is_nan() || time >= idle * (1.0 - 1e-12), "complete in {time} s of {idle} s");
         }

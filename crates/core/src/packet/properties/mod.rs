@@ -6,6 +6,7 @@ pub mod link_oracle;
 mod measuring;
 pub mod random_run;
 mod retirement;
+mod shifted;
 mod threads;
 mod turns;
 mod varying;

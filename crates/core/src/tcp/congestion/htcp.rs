@@ -60,8 +60,8 @@ pub type Htcp = LossBased<ByElapsedTime>;
 /// State that a congestion changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
-    /// When the last congestion was over: growth counts from here.
-    congested: Time,
+    /// When the last congestion was over, or the first ACK came: growth counts from here. `None` before.
+    congested: Option<Time>,
     /// Least and greatest RTT.
     rtt: Option<(Duration, Duration)>,
     /// Throughput before the last congestion, segments per second.
@@ -75,8 +75,8 @@ pub struct ByElapsedTime {
     parameters: Parameters,
     memory: Memory,
     before: Memory,
-    /// The current round trip: when it began, and the segments delivered since.
-    round: (Time, u32),
+    /// The current round trip: when it began, and the segments delivered since. `None` before the first ACK.
+    round: Option<(Time, u32)>,
     /// The greatest throughput of a round trip since the last congestion.
     best: f64,
 }
@@ -85,23 +85,25 @@ impl IncreaseDecrease for ByElapsedTime {
     type Parameters = Parameters;
 
     fn new(parameters: Parameters) -> ByElapsedTime {
-        let memory = Memory { congested: Time::ZERO, rtt: None, throughput: None, beta: parameters.beta_min };
-        ByElapsedTime { parameters, memory, before: memory, round: (Time::ZERO, 0), best: 0.0 }
+        let memory = Memory { congested: None, rtt: None, throughput: None, beta: parameters.beta_min };
+        ByElapsedTime { parameters, memory, before: memory, round: None, best: 0.0 }
     }
 
     fn observe(&mut self, _cwnd: f64, ack: &AckEvent, _rtt: &RttEstimate) {
         if ack.in_recovery {
-            self.memory.congested = ack.now; // in recovery nothing grows
-            self.round = (ack.now, 0);
+            self.memory.congested = Some(ack.now); // in recovery nothing grows
+            self.round = Some((ack.now, 0));
             return;
         }
         if let Some(sample) = ack.rtt {
             let (least, greatest) = self.memory.rtt.unwrap_or((sample, sample));
             self.memory.rtt = Some((least.min(sample), greatest.max(sample)));
         }
-        self.round.1 += ack.delivered;
+        self.memory.congested.get_or_insert(ack.now);
+        let round = self.round.get_or_insert((ack.now, 0));
+        round.1 += ack.delivered;
         if ack.round_start {
-            let (since, delivered) = std::mem::replace(&mut self.round, (ack.now, 0));
+            let (since, delivered) = std::mem::replace(round, (ack.now, 0));
             let elapsed = ack.now.since(since);
             if elapsed > Duration::ZERO {
                 self.best = self.best.max(f64::from(delivered) / elapsed.as_secs());
@@ -110,7 +112,7 @@ impl IncreaseDecrease for ByElapsedTime {
     }
 
     fn increase(&mut self, _cwnd: f64, ack: &AckEvent) -> f64 {
-        let elapsed = ack.now.since(self.memory.congested).as_secs();
+        let elapsed = ack.now.since(self.memory.congested.unwrap_or(ack.now)).as_secs();
         let mut growth = growth(elapsed, self.parameters.reno_time.as_secs());
         if self.parameters.rtt_scaling
             && let Some((least, _)) = self.memory.rtt
@@ -130,7 +132,7 @@ impl IncreaseDecrease for ByElapsedTime {
             _ => beta_min,
         };
         self.memory.throughput = Some(best);
-        self.memory.congested = event.now;
+        self.memory.congested = Some(event.now);
         self.memory.rtt = self.memory.rtt.map(|(least, greatest)| (least, faded(least, greatest)));
         window * self.memory.beta
     }

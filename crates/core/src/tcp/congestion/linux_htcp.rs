@@ -78,8 +78,8 @@ pub struct ByElapsedTime {
     adaptive: bool,
     /// Segments that the last ACK passed.
     passed: u32,
-    /// Segments delivered since a tick.
-    measured: (u64, u64),
+    /// Segments delivered since a tick. Before the first sample, it is the start of the machine: that sample is 0 (`lasttime`).
+    measured: (u64, Option<u64>),
     /// Throughput now, and its greatest since the last congestion.
     throughput: (u64, u64),
     now: u64,
@@ -108,13 +108,13 @@ impl ByElapsedTime {
     fn measure_throughput(&mut self, window: &Window, ack: &AckEvent, counts: bool) {
         let (now, hz) = (self.now, u64::from(self.clock.hz));
         if !counts {
-            self.measured = (0, now);
+            self.measured = (0, Some(now));
             return;
         }
         self.measured.0 += u64::from(ack.cumulative);
         let (delivered, since) = self.measured;
         let round = u64::from(window.cwnd).saturating_sub((self.alpha / ONE).max(1));
-        let elapsed = now - since;
+        let elapsed = since.map_or(u64::MAX, |since| now - since);
         if delivered < round || elapsed < self.rtt_min || self.rtt_min == 0 {
             return;
         }
@@ -126,7 +126,7 @@ impl ByElapsedTime {
             let mean = (3 * self.throughput.0 + sample) / 4;
             (mean, self.throughput.1.max(mean))
         };
-        self.measured = (0, now);
+        self.measured = (0, Some(now));
     }
 
     fn find_beta(&mut self) {
@@ -161,7 +161,7 @@ impl Rules for ByElapsedTime {
             before: None,
             adaptive: false,
             passed: 1,
-            measured: (0, 0),
+            measured: (0, None),
             throughput: (0, 0),
             now: 0,
         }

@@ -62,7 +62,8 @@ fn earliest_deadline(board: &Scoreboard, rtt: &RttEstimate) -> Time {
 #[derive(Debug, Clone)]
 struct MinimumRtt {
     half_window: Duration,
-    began: Time,
+    /// When the current half began; `None` before the first sample.
+    began: Option<Time>,
     current: Duration,
     previous: Duration,
 }
@@ -70,16 +71,16 @@ struct MinimumRtt {
 impl MinimumRtt {
     fn new(window: Duration) -> MinimumRtt {
         let never = Duration(u64::MAX);
-        MinimumRtt { half_window: window / 2, began: Time::ZERO, current: never, previous: never }
+        MinimumRtt { half_window: window / 2, began: None, current: never, previous: never }
     }
 
     fn sample(&mut self, now: Time, rtt: Duration) {
-        let age = now - self.began;
+        let age = now - *self.began.get_or_insert(now);
         if age < self.half_window {
             self.current = self.current.min(rtt);
         } else {
             self.previous = if age < self.half_window * 2 { self.current } else { rtt };
-            (self.began, self.current) = (now, rtt);
+            (self.began, self.current) = (Some(now), rtt);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The short path of [predicted ACKs](crate::tcp::detection::shortcuts).
 
+use super::limits::LimitedBy;
 use super::options::Prediction;
 use super::{Episode, Limit, Phase, Sender};
 use crate::tcp::events::AckEvent;
@@ -94,6 +95,8 @@ impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
         let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
         let by_data = sender.new_within_receive_window();
         self.is_unfilled = by_window > by_data;
+        let limit = if by_window < by_data { LimitedBy::CongestionWindow } else { sender.limit_of_data() };
+        sender.limits.enter(limit, self.event.now);
         if self.is_unfilled {
             sender.leave_window();
             by_data

@@ -1,5 +1,6 @@
 //! Segments to send now, within window, receive window, data and pacing.
 
+use super::limits::LimitedBy;
 use super::pacing::Outgoing;
 use super::{Burst, Fin, ForwardRto, Limit, Phase, Sender, Transmission};
 use crate::spec::Follows;
@@ -34,7 +35,7 @@ impl Sender {
         self.fin = Fin::Placed;
     }
 
-    fn has_segment(&self) -> bool {
+    pub(super) fn has_segment(&self) -> bool {
         (self.board.lost() > 0 && !self.waits_for_late_originals()) || self.has_new()
     }
 
@@ -94,6 +95,8 @@ impl Sender {
         } else {
             self.stop_unfilled();
         }
+        let limit = if by_window < by_data { LimitedBy::CongestionWindow } else { self.limit_of_data() };
+        self.limits.enter(limit, now);
         Some(Burst { segment, number, count })
     }
 
@@ -106,14 +109,18 @@ impl Sender {
     /// Whether pacing holds back every segment now: then [`Self::poll_transmit`] returns none.
     #[inline]
     pub fn is_held_back(&mut self, now: Time) -> bool {
-        self.next_send > now && self.must_wait()
+        self.next_send > now && self.must_wait(now)
     }
 
     #[inline(never)]
-    fn must_wait(&mut self) -> bool {
+    fn must_wait(&mut self, now: Time) -> bool {
         let must_wait = self.linux.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
-        if must_wait && self.counted_in_flight() >= self.window() {
-            self.limit = Limit::Window;
+        if must_wait {
+            let is_full = self.counted_in_flight() >= self.window();
+            if is_full {
+                self.limit = Limit::Window;
+            }
+            self.note_stop(now, is_full);
         }
         must_wait
     }
@@ -145,6 +152,7 @@ impl Sender {
             self.limit = Limit::Window;
         }
         if is_paced || is_full && !self.is_closing_next() {
+            self.note_stop(now, is_full);
             return None;
         }
         if sends_again {
@@ -156,6 +164,7 @@ impl Sender {
             return Some(self.send_new(now));
         }
         self.stop_unfilled();
+        self.limits.enter(self.limit_of_data(), now);
         if let Some(sampler) = &mut self.rate
             && self.board.next() >= self.available
         {
@@ -166,6 +175,7 @@ impl Sender {
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
         let Phase::Opening { first, sent: Time::NEVER, tries } = self.phase else { return None };
+        self.limits.enter(LimitedBy::Peer, now);
         self.phase = Phase::Opening { first: first.min(now), sent: now, tries: tries + 1 };
         Some(Transmission::Syn)
     }

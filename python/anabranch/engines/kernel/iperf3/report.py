@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.engines.kernel.iperf3.flows import Flow
+from anabranch.limiting import LIMITS
 from anabranch.linux_network.errors import NetworkError
 
 LINUX_ONLY = (
@@ -17,6 +18,10 @@ LINUX_ONLY = (
     "marked_segments",
     "min_rtt_s",
     "retransmit_ratio",
+    "reordered_segments",
+    "reordering_extent_max",
+    "reordering_extent_mean",
+    *LIMITS,
 )
 """Columns of flows that the engine's own sender knows, and iperf3 does not report."""
 _MICROSECONDS = 1e6
