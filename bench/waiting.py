@@ -34,6 +34,7 @@ EARLIER = "c0582b3"
 SECOND = 1.0
 """A command that takes longer runs once only: the noise of the machine is then small beside it."""
 NODES, CABLES = 100_000, 300_000
+_FOUR_STACKS = ("--set", "traffic[0].stack=[newreno-dup-ack, cubic-dup-ack, bbr-dup-ack, mprc]")
 ONE_FLOW = """\
 topology.from = "dumbbell"
 traffic = [{ from = "s1", to = "d1", bulk = true, stack = "newreno" }]
@@ -122,7 +123,7 @@ def _commands(folder: Path) -> list[Waiting]:
         _command("`check`", "check", "tiny.toml"),
         _command("one flow for 10 s", "run", "long.toml", beside=_ns2(10)),
         _command("dumbbell for 20 s", "run", "dumbbell.toml", beside=_htsim(folder / "dumbbell.toml")),
-        _command("demo, 60 runs", "run", demo, "--jobs", "1"),
+        _command("demo, four of its stacks, 60 runs", "run", demo, *_FOUR_STACKS, "--jobs", "1"),
         _command("`anabranch --help`", "--help"),
         Waiting("`from anabranch import Scenario`", ["-c", "from anabranch import Scenario"]),
         _command("fat tree of 9,472 nodes, 8,192 flows", "run", "fat-tree.toml", "--no-report"),

@@ -19,7 +19,7 @@ def hashes(directory: Path) -> list[str]:
     return [run["result_hash"] for run in json.loads((directory / "manifest.json").read_text())["runs"]]
 
 
-@pytest.mark.slow("runs 24 runs three times")
+@pytest.mark.slow("runs 36 runs three times")
 def test_every_run_is_the_same_with_one_thread_and_two_and_in_two_processes(tmp_path: Path) -> None:
     here = Scenario.load(EXAMPLE, SHORTER).run(jobs=1)
     settings = [word for key, value in SHORTER.items() for word in ("--set", f"{key}={value}")]
@@ -27,8 +27,8 @@ def test_every_run_is_the_same_with_one_thread_and_two_and_in_two_processes(tmp_
         command = ["run", str(EXAMPLE), "--no-report", "--jobs", jobs, "--out", str(tmp_path / jobs), *settings]
         subprocess.run([sys.executable, "-m", "anabranch", *command], check=True, capture_output=True)
     expected = [run["result_hash"] for run in here.manifest["runs"]]
-    assert len(expected) == 12 * 2
-    assert len(set(expected)) > 12, "seeds and variants differ"
+    assert len(expected) == 18 * 2
+    assert len(set(expected)) > 18, "seeds and variants differ"
     assert hashes(tmp_path / "1") == expected
     assert hashes(tmp_path / "2") == expected
 

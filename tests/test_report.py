@@ -199,6 +199,21 @@ class TestPage:
         assert re.search(r"mprc · spray [a-z ]+ carries the most, 1\d\.\d ± \d\.\d Mbit/s", abilene_page.seen)
         assert re.search(r"bbr · spray at random the least, 1\.\d\d ± \d\.\d\d Mbit/s", abilene_page.seen)
 
+    def test_the_sentence_says_how_many_it_compares_and_how_many_are_close(self, tmp_path: Path) -> None:
+        """The winner's name does not hide the others that do as well."""
+        directory = write_run_directory(
+            tmp_path / "run", routings=["spray"], stacks=["newreno", "cubic", "mprc"], sample_s=None
+        )
+        flows = pl.read_parquet(directory / "flows.parquet")
+        manifest = json.loads((directory / "manifest.json").read_text())
+        runs = {run["run"]: run["variant"]["stack"] for run in manifest["runs"]}
+        rates = {"newreno": 18.5e6, "cubic": 19e6, "mprc": 19.2e6}
+        means = pl.Series([rates[runs[run]] for run in flows["run"]])
+        flows.with_columns(goodput_bps=means).write_parquet(directory / "flows.parquet")
+        seen = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")).seen
+        assert "Of 3 treatments, mprc" in seen
+        assert "The next is cubic · spray, 1.04 ± 0.00 % behind. Of the others, 2 are within 5 % of the best." in seen
+
     def test_a_stack_has_the_same_colour_in_every_chart(self, abilene_page: Page) -> None:
         scales = set()
         for name in abilene_page.charts - {"map-0", "time-queue"}:

@@ -15,6 +15,8 @@ from anabranch.report.outcomes import Outcome
 from anabranch.report.parts import Column, Table, count, first_rows, get
 from anabranch.report.treatments import CONDITION, TREATMENT
 
+CLOSE = 0.05
+"""A treatment that is behind the best by no more than this share of it is close."""
 UNDECIDED = "undecided"
 NO_COMMON_SEED = "no common seed"
 
@@ -33,6 +35,10 @@ class Answer:
     best: tuple[str, str]
     """Name and value of the best treatment under the first condition, and ``worst`` of the worst one."""
     worst: tuple[str, str] | None
+    treatments: int
+    """How many treatments have a value under the first condition."""
+    close: int
+    """How many of them, the best not counted, are behind it by :data:`CLOSE` at most."""
     ahead: tuple[str, str] | None
     """The second of the first condition, and by how much the best is better, in per cent."""
     undecided: list[str]
@@ -78,6 +84,8 @@ def of(outcome: Outcome) -> Answer | None:
         tied=len(tied),
         best=say(first[0]),
         worst=say(first[-1]) if len(first) > 1 else None,
+        treatments=len(first),
+        close=sum(row["behind"] is not None and row["behind"] <= CLOSE * abs(first[0]["mean"]) for row in first[1:]),
         ahead=ahead,
         undecided=[row[TREATMENT] for row in first[1:] if row["decided"] is False and not is_equal(row)],
         equal=[row[TREATMENT] for row in first[1:] if is_equal(row)],

@@ -1,0 +1,1 @@
+"""Which TCP senders survive packets sprayed over several paths."""
