@@ -1,7 +1,7 @@
 """Calibrate the predict engine's intervals on random scenarios, and judge it on others.
 
 The truth of a flow is the mean goodput of jittered runs of the packet engine. Writes the intervals into
-``crates/core/src/predict/network/calibration.json``, and the verdict into ``docs/validation/predict.md``.
+``crates/core/src/predict/network/solution/calibration.json``, and the verdict into ``docs/validation/predict.md``.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from bench.predict.scenarios import (
 )  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
-INTERVALS = ROOT / "crates" / "core" / "src" / "predict" / "network" / "calibration.json"
+INTERVALS = ROOT / "crates" / "core" / "src" / "predict" / "network" / "solution" / "calibration.json"
 PAGE = ROOT / "docs" / "validation" / "predict.md"
 PICTURE = ROOT / "docs" / "images" / "predict.svg"
 FIRST_OF_CALIBRATION, FIRST_OF_VERDICT = 100_000, 200_000

@@ -106,6 +106,8 @@ pub struct Names<'a> {
     pub own: &'a mut BTreeMap<String, Value>,
     /// State of the connection; `None` for an unknown name.
     pub connection: &'a dyn Fn(&str) -> Option<f64>,
+    /// The names that `connection` knows, for messages.
+    pub known: &'a [&'a str],
 }
 
 impl Program {
@@ -200,7 +202,7 @@ fn lookup(name: &str, names: &Names<'_>) -> Result<Value, String> {
     match (names.connection)(name) {
         Some(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(Value::Integer(value as i64)),
         Some(value) => Ok(Value::Number(value)),
-        None => Err(format!("{name}: not known; of the connection there is {}", super::info::NAMES.join(", "))),
+        None => Err(format!("{name}: not known; of the connection there is {}", names.known.join(", "))),
     }
 }
 
@@ -658,7 +660,11 @@ mod tests {
     fn run(text: &str) -> Result<BTreeMap<String, Value>, Failure> {
         let mut own = BTreeMap::new();
         let connection = |name: &str| (name == "tcpi_snd_cwnd").then_some(10.0);
-        Program::parse(text, 1).expect(text).run(&mut Names { own: &mut own, connection: &connection })?;
+        Program::parse(text, 1).expect(text).run(&mut Names {
+            own: &mut own,
+            connection: &connection,
+            known: &["tcpi_snd_cwnd"],
+        })?;
         Ok(own)
     }
 

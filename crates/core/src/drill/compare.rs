@@ -1,6 +1,5 @@
 //! Compares the segments that were sent with the segments that a script expects.
 
-use super::info;
 use super::wire::{Ecn, Flags, Segment, TcpOption};
 
 /// Whether the sent segment may be the first part of the expected segment.
@@ -55,7 +54,7 @@ fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
     }
     let sorted = |segment: &Segment| {
         let mut options: Vec<TcpOption> = segment.meaningful_options().into_iter().cloned().collect();
-        options.sort_by_key(info::rank);
+        options.sort_by_key(TcpOption::rank);
         options
     };
     let (wanted, got) = (sorted(expected), sorted(sent));

@@ -1,8 +1,8 @@
 //! One connection: the simulated sender and receiver, and the layers between them and the bytes of a script. These are
 //! handshake, sequence numbers, windows in bytes, Nagle's rule, FIN and timestamps.
 
-use super::info::{Reordering, rank};
 use super::outline::Outline;
+use super::reordering::Reordering;
 use super::settings::{EcnUse, LEAST_MSS, Settings};
 use super::streams::{Incoming, Outgoing};
 use super::wire::{Ecn, Flags, Segment, TcpOption};
@@ -646,7 +646,7 @@ impl Connection {
             let value = self.timestamp(now);
             options.push(TcpOption::Timestamp { value, echo });
         }
-        options.sort_by_key(rank);
+        options.sort_by_key(TcpOption::rank);
         let ack = flags.ack.then(|| self.next_expected());
         self.last_ack_sent = ack.unwrap_or(self.last_ack_sent);
         let seq = self.isn.wrapping_add(offset as u32);

@@ -1,8 +1,7 @@
 //! State of a connection that scripts may read: the fields of Linux's `tcp_info`, and its constants.
 
 use super::connection::{Connection, Phase};
-use super::wire::TcpOption;
-use crate::tcp::scoreboard::{Delivered, Scoreboard};
+use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sender::Episode;
 use crate::units::Duration;
 
@@ -56,38 +55,6 @@ pub const NAMES: [&str; 44] = [
 
 /// Linux's value for a threshold that is not yet set.
 const INFINITE: f64 = 2_147_483_647.0;
-/// The degree of reordering that Linux assumes before it has seen any.
-const LEAST_REORDERING: u32 = 3;
-/// The most that it remembers (`tcp_max_reordering`).
-const MOST_REORDERING: u32 = 300;
-
-/// Reordering as the sender can measure it. It is the distance from the lowest late segment, sent once, to the end of the
-/// segments that SACK had reported before.
-#[derive(Debug, Clone, Copy)]
-pub struct Reordering {
-    /// The greatest distance, in segments.
-    pub degree: u32,
-    /// How often it was seen.
-    pub seen: u32,
-}
-
-impl Default for Reordering {
-    fn default() -> Reordering {
-        Reordering { degree: LEAST_REORDERING, seen: 0 }
-    }
-}
-
-impl Reordering {
-    /// Updates the record after an ACK. `sacked_end` is the end of the segments that SACK had reported before it.
-    pub fn on_ack(&mut self, delivered: &Delivered, sacked_end: u32) {
-        if let Some(lowest) = delivered.lowest_original().filter(|lowest| *lowest < sacked_end)
-            && delivered.reordered
-        {
-            self.degree = self.degree.max((sacked_end - lowest).min(MOST_REORDERING));
-            self.seen += 1;
-        }
-    }
-}
 
 fn micros(duration: Duration) -> f64 {
     (duration.0 / 1_000_000) as f64
@@ -180,16 +147,4 @@ pub fn constant(name: &str) -> Option<f64> {
         "TCP_INFINITE_SSTHRESH" => INFINITE,
         _ => return None,
     })
-}
-
-/// The order in which options are shown and compared.
-pub fn rank(option: &TcpOption) -> u32 {
-    match option {
-        TcpOption::Mss(_) => 0,
-        TcpOption::SackPermitted => 1,
-        TcpOption::Timestamp { .. } => 2,
-        TcpOption::WindowScale(_) => 3,
-        TcpOption::Sack(_) => 4,
-        TcpOption::Padding => 5,
-    }
 }

@@ -13,6 +13,7 @@ pub mod lexer;
 pub mod outline;
 pub mod parser;
 pub mod presets;
+pub mod reordering;
 pub mod report;
 pub mod runner;
 pub mod script;

@@ -267,7 +267,7 @@ impl<'a> Runner<'a> {
             Some(connection) => info::value(connection, name),
             None => info::constant(name),
         };
-        let mut names = Names { own: &mut self.names, connection: &value };
+        let mut names = Names { own: &mut self.names, connection: &value, known: &info::NAMES };
         program.run(&mut names).map_err(|failure| match failure {
             CodeFailure::Assertion(at, text) => failed(at, text),
             CodeFailure::Unknown(at, text) => failed(at.max(line), text),

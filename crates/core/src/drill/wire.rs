@@ -59,6 +59,20 @@ pub enum TcpOption {
 }
 
 impl TcpOption {
+    /// The order in which options are shown and compared.
+    pub fn rank(&self) -> u32 {
+        match self {
+            TcpOption::Mss(_) => 0,
+            TcpOption::SackPermitted => 1,
+            TcpOption::Timestamp { .. } => 2,
+            TcpOption::WindowScale(_) => 3,
+            TcpOption::Sack(_) => 4,
+            TcpOption::Padding => 5,
+        }
+    }
+}
+
+impl TcpOption {
     /// Bytes in the header.
     pub fn length(&self) -> usize {
         match self {

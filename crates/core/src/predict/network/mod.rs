@@ -1,65 +1,42 @@
 //! The predict engine: predicts the long-run rate of every flow of a run, and the load of its links.
 //!
-//! Each link has a rate of congestion events. Each flow has a window at which growth between events balances the reductions. The [`solver`] changes
+//! Each link has a rate of congestion events. Each flow has a window at which growth between events balances the reductions. The [`solver`](solution::solver) changes
 //! the event rates until no link carries more than its capacity.
-//! - [`law`], [`observed`]: mean window of a congestion control as a function of its events per round trip, from a formula or by observation.
-//! - [`ideal_path`]: the path over which a congestion control is observed.
-//! - [`flows`], [`feeds`], [`links`]: the models of flows and links, the origin of each link's packets, and the links' equations.
-//! - [`batch`]: flows that one thread computes together, and the traffic that they send over each link.
-//! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, the mean use and queue under a sawtooth of windows, and BBR's share.
-//! - [`spraying`]: the rate above which a sprayed flow takes reordered packets for lost ones.
-//! - [`completion`]: completion times of flows that end.
-//! - [`class`]: what limits a flow, and the measured error of the model for each such class.
-//! - [`refusal`]: inputs that the model cannot predict.
+//! - [`laws`]: mean window of a congestion control as a function of its events per round trip, from a formula or by observation.
+//! - [`flows`]: the models of flows, and the links that they cross.
+//! - [`links`]: the models of links, their sawteeth and their prices.
+//! - [`solution`]: the solver, and what follows from its solution.
 //! - [`watch`]: progress and cancellation of a prediction.
-//! - [`provided`], [`trial`]: controls in Python or eBPF: behaviour that an ideal path cannot show, and their errors.
 //!
-//! May use: the compiled run, and the flows and routes that the packet engine plans for it. Only [`completion`] simulates.
+//! May use: the compiled run, and the flows and routes that the packet engine plans for it. Only [`solution::completion`] simulates.
 
-mod batch;
-mod bbr_share;
-mod class;
-mod completion;
-mod crossing;
-mod discipline;
 mod error;
-mod feeds;
 mod flows;
-mod ideal_path;
-mod law;
+mod laws;
 mod links;
-mod loss;
-mod observed;
-mod price;
-mod provided;
-mod refusal;
-mod sawtooth;
-mod sender;
-mod solver;
-mod spraying;
-mod step;
+mod solution;
 #[cfg(test)]
 mod tests;
-mod totals;
-mod trial;
 mod watch;
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
-pub use batch::threads;
 pub use error::PredictError;
+pub use solution::batch::threads;
+pub use solution::completion::Completion;
 pub use watch::Watch;
 
-use class::{Class, Interval, classes};
-pub use completion::Completion;
-use completion::Completions;
-use crossing::Crossing;
-use feeds::Feeds;
-use flows::{FlowModel, FlowState};
-use law::Response;
-use links::LinkModel;
-use solver::{Solution, Start};
-use spraying::SprayLimits;
+use flows::crossing::Crossing;
+use flows::feeds::Feeds;
+use flows::model::{FlowModel, FlowState};
+use laws::law::Response;
+use links::model::LinkModel;
+use solution::class::{Class, Interval, classes};
+use solution::completion::Completions;
+use solution::provided;
+use solution::refusal;
+use solution::solver::{self, Solution, Start};
+use solution::spraying::SprayLimits;
 use std::ops::Range;
 use watch::MODELLED;
 
@@ -126,10 +103,10 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
 }
 
 fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Result<Prediction, PredictError> {
-    let mut flows = flows::models(run, watch)?;
+    let mut flows = flows::model::models(run, watch)?;
     let spec = run.spec();
     let feeds = Feeds::of(spec, &flows);
-    let links = links::models(spec, &flows, &feeds)?;
+    let links = links::model::models(spec, &flows, &feeds)?;
     limit_sprayed(&mut flows, &links, watch)?;
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;

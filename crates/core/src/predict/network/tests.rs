@@ -2,12 +2,12 @@
 
 mod provided;
 
-use super::law::Law;
-use super::observed::Observed;
-use super::sawtooth::Sawtooth;
 use super::{PredictError, Prediction, Watch};
 use crate::packet::Simulation;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
+use crate::predict::network::laws::law::Law;
+use crate::predict::network::laws::observed::Observed;
+use crate::predict::network::links::sawtooth::Sawtooth;
 use crate::predict::{Flow, response};
 use crate::spec::{ApplicationSpec, Granularity, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
@@ -226,8 +226,8 @@ fn packets_of_one_link_come_together_and_those_of_a_host_alone() {
     spec.links = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(src, dst)| LinkSpec { src, dst, ..link.clone() }).into();
     spec.traffic[0].pairs = [(0, 2), (0, 2), (1, 2), (1, 2)].into();
     let mut run = Simulation::new(spec).expect("a run");
-    let flows = super::flows::models(&mut run, &Watch::default()).expect("flows");
-    let feeds = super::feeds::Feeds::of(run.spec(), &flows);
+    let flows = crate::predict::network::flows::model::models(&mut run, &Watch::default()).expect("flows");
+    let feeds = crate::predict::network::flows::feeds::Feeds::of(run.spec(), &flows);
     for flow in &flows {
         let last = flow.data.shares.len() - 1;
         near(feeds.together(&flow.data, last), if last == 1 { 0.5 } else { 0.25 }, 1e-12);

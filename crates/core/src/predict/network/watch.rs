@@ -1,6 +1,6 @@
 //! Progress and cancellation of a prediction, for a thread that waits for it.
 
-use super::error::PredictError;
+use crate::predict::network::error::PredictError;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,10 +1,10 @@
 //! Controls that come with the scenario: Reno's window compared with worked numbers, and controls that are refused or
 //! fail.
 
-use super::super::law::Law;
-use super::super::observed::Observed;
 use super::super::{PredictError, Prediction, Watch};
 use super::{RENO, line, near};
+use crate::predict::network::laws::law::Law;
+use crate::predict::network::laws::observed::Observed;
 use crate::spec::{RunSpec, StackSpec};
 use crate::tcp::congestion::cached_control::Snapshot;
 use crate::tcp::congestion::choice::ControlSpec;

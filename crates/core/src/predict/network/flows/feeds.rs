@@ -1,6 +1,6 @@
 //! The origin of a link's packets: other links, or hosts at its near end.
 
-use super::flows::{FlowModel, Paths};
+use super::model::{FlowModel, Paths};
 use crate::spec::{LinkId, NodeId, RunSpec};
 
 /// The origin of the packets of all links.

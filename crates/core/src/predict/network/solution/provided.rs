@@ -1,50 +1,20 @@
-//! Congestion controls that come with a scenario, in Python or as eBPF: behaviour that an ideal path cannot show, and their
-//! errors.
+//! Refuses congestion controls that come with a scenario, in Python or as eBPF, where an ideal path cannot show their behaviour, and
+//! returns their errors.
 
-use super::crossing::Crossing;
-use super::error::PredictError;
-use super::flows::FlowModel;
-use super::ideal_path::flow_context;
-use super::law::Response;
 use super::solver::Solution;
+use crate::predict::network::error::PredictError;
+use crate::predict::network::flows::crossing::Crossing;
+use crate::predict::network::flows::model::FlowModel;
+use crate::predict::network::laws::ideal_path::flow_context;
+use crate::predict::network::laws::law::Response;
+use crate::predict::network::laws::provided::is_provided;
 use crate::spec::{RunSpec, StackSpec, TransportSpec};
 use crate::tcp::congestion::choice::ControlSpec;
 use std::collections::BTreeMap;
 
-/// Number of ACKs after which the observation of a registry's control stops, if the control counts ACKs.
-const MOST_ACKS: u64 = 500_000;
-/// The same limit for any control in Python, which needs a microsecond per ACK.
-const PYTHON_ACKS: u64 = 15_000;
-/// The same limit for any eBPF program.
-const PROGRAM_ACKS: u64 = 50_000;
-
 /// Greatest ratio of the idle RTT to the RTT at which a control is tested. A control that reacts to delay shows it with a queue of
 /// this size.
 const JUDGED_QUEUE: f64 = 0.5;
-
-/// Whether a control comes with the scenario.
-pub fn is_provided(control: &ControlSpec) -> bool {
-    !matches!(control, ControlSpec::Named(_))
-}
-
-/// Number of ACKs after which an observation stops, or `None` without a limit. With `all_acks`, the path sends as many ACKs as the
-/// receiver.
-pub fn most_acks(control: &ControlSpec, all_acks: bool) -> Option<u64> {
-    match control {
-        ControlSpec::Named(_) => all_acks.then_some(MOST_ACKS),
-        ControlSpec::Program(_) => Some(PROGRAM_ACKS),
-        ControlSpec::Custom(_) => Some(PYTHON_ACKS),
-    }
-}
-
-/// Least retransmission timeout of a stack's flows, seconds. An eBPF program may set its own.
-pub fn min_rto_s(stack: &StackSpec) -> f64 {
-    let demanded = match &stack.congestion {
-        ControlSpec::Program(_) => stack.congestion.build(flow_context(stack)).min_rto(),
-        _ => None,
-    };
-    demanded.unwrap_or(stack.min_rto).as_secs()
-}
 
 /// Refuses controls that depend on features that an ideal path does not have, before any observation.
 pub fn check(spec: &RunSpec) -> Result<(), PredictError> {

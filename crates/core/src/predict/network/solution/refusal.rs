@@ -1,10 +1,10 @@
 //! Checks that refuse runs which the model cannot predict, and name the reason.
 
 use super::class::Class;
-use super::error::PredictError;
-use super::flows::{FlowModel, FlowState};
-use super::law::Response;
 use crate::packet::{DisciplineSpec, LossSpec};
+use crate::predict::network::error::PredictError;
+use crate::predict::network::flows::model::{FlowModel, FlowState};
+use crate::predict::network::laws::law::Response;
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;

@@ -4,13 +4,13 @@
 //! with the probability (1 - load) load^n. Links that long flows fill have their mean wait and their drop ratio.
 
 use super::class::{Interval, interval};
-use super::error::PredictError;
-use super::flows::FlowModel;
-use super::law::segments_per_ack;
-use super::links::LinkModel;
 use super::solver::Solution;
-use super::watch::Watch;
 use crate::packet::{LossSpec, Simulation};
+use crate::predict::network::error::PredictError;
+use crate::predict::network::flows::model::FlowModel;
+use crate::predict::network::laws::law::segments_per_ack;
+use crate::predict::network::links::model::LinkModel;
+use crate::predict::network::watch::Watch;
 use crate::rng::{Purpose, Stream};
 use crate::routing::Metric;
 use crate::spec::{

@@ -1,9 +1,9 @@
 //! Sums over all flows of a link.
 
 use super::bbr_share::BbrShare;
-use super::crossing::Crossing;
-use super::flows::FlowState;
-use super::sender::Sender;
+use crate::predict::network::flows::crossing::Crossing;
+use crate::predict::network::flows::model::FlowState;
+use crate::predict::network::flows::sender::Sender;
 use std::ops::Add;
 
 /// Sums over the flows of a link. Each flow is weighted with the share of its packets that crosses the link. The struct fills two cache lines.

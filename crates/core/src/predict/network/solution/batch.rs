@@ -1,13 +1,13 @@
 //! Batches of flows that one thread computes together. The batches depend only on the run, so any number of threads gives the same result.
 
-use super::crossing::{Crossing, Crossings};
-use super::feeds::Feeds;
-use super::flows::{FlowModel, FlowState};
-use super::links::{LEAST_EVENTS, LinkModel};
-use super::price::Price;
-use super::sender::{Seen, Sender};
 use super::solver::TOLERANCE;
-use super::totals::{Part, Totals};
+use crate::predict::network::flows::crossing::{Crossing, Crossings};
+use crate::predict::network::flows::feeds::Feeds;
+use crate::predict::network::flows::model::{FlowModel, FlowState};
+use crate::predict::network::flows::sender::{Seen, Sender};
+use crate::predict::network::links::model::{LEAST_EVENTS, LinkModel};
+use crate::predict::network::links::price::Price;
+use crate::predict::network::links::totals::{Part, Totals};
 use crate::prefetch::prefetch;
 use std::ops::Add;
 

@@ -2,13 +2,13 @@
 
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
-use super::error::PredictError;
-use super::feeds::Feeds;
-use super::flows::FlowModel;
-use super::law::Response;
-use super::loss;
 use super::sawtooth::Sawtooth;
 use super::totals::Totals;
+use crate::predict::network::error::PredictError;
+use crate::predict::network::flows::feeds::Feeds;
+use crate::predict::network::flows::loss;
+use crate::predict::network::flows::model::FlowModel;
+use crate::predict::network::laws::law::Response;
 use crate::spec::{QueueLimit, RunSpec};
 
 /// Rate of events, per second, at which a link counts as half full.

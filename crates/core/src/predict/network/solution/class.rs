@@ -1,9 +1,9 @@
 //! Classes of flows by the limit of their rate, and the measured error of the model in each class.
 
-use super::discipline::Discipline;
-use super::flows::FlowModel;
-use super::law::Response;
 use super::solver::Solution;
+use crate::predict::network::flows::model::FlowModel;
+use crate::predict::network::laws::law::Response;
+use crate::predict::network::links::discipline::Discipline;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

@@ -1,8 +1,8 @@
 //! Greatest rate of a sprayed flow whose sender counts duplicate ACKs. Above it, the sender takes too many reordered packets for lost ones.
 
-use super::flows::{ALL, Control, FlowModel, Route, TOGETHER};
-use super::links::LinkModel;
-use super::sender::balanced;
+use crate::predict::network::flows::model::{ALL, Control, FlowModel, Route, TOGETHER};
+use crate::predict::network::flows::sender::balanced;
+use crate::predict::network::links::model::LinkModel;
 use crate::predict::overtaking;
 use std::collections::HashMap;
 use std::sync::Arc;

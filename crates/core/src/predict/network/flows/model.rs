@@ -1,11 +1,11 @@
 //! The model of a flow: its law, its limits, and the links that its packets and ACKs cross.
 
-use super::error::PredictError;
-use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
-use super::provided;
-use super::watch::Watch;
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
+use crate::predict::network::error::PredictError;
+use crate::predict::network::laws::law::{Response, segments_per_ack};
+use crate::predict::network::laws::provided;
+use crate::predict::network::watch::Watch;
 use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
@@ -125,7 +125,7 @@ pub struct FlowModel {
     pub idle_rtt_s: f64,
     /// Losses of its data on the wire.
     pub loss: PathLoss,
-    /// See [`SprayLimits`](super::spraying::SprayLimits).
+    /// See [`SprayLimits`](crate::predict::network::solution::spraying::SprayLimits).
     pub spray_limit: f64,
 }
 

@@ -1,8 +1,8 @@
 //! The rate of a flow at the prices of its links.
 
-use super::flows::{Control, FlowModel, FlowState};
-use super::law::Response;
 use super::loss::PathLoss;
+use super::model::{Control, FlowModel, FlowState};
+use crate::predict::network::laws::law::Response;
 use crate::spec::LinkId;
 
 /// Window, in segments, at which half of the losses end in a timeout, as counted in the packet engine.

@@ -1,10 +1,10 @@
 //! Prices: the state of a link as its flows see it.
 
-use super::crossing::Crossing;
 use super::discipline::Discipline;
-use super::links::LinkModel;
-use super::sender::Sender;
+use super::model::LinkModel;
 use super::totals::Totals;
+use crate::predict::network::flows::crossing::Crossing;
+use crate::predict::network::flows::sender::Sender;
 
 /// Value of [`Totals::returning`] from which on ACKs fully delay one another.
 const BOTH_WAYS: f64 = 0.2;

@@ -1,15 +1,15 @@
 //! Finds the equilibrium: event rates at which no link carries more than its capacity, and every flow has the rate of its law.
 
 use super::batch::{self, Batch, Pass, Paths};
-use super::crossing::Crossing;
-use super::error::PredictError;
-use super::feeds::Feeds;
-use super::flows::{FlowModel, FlowState};
-use super::links::LinkModel;
-use super::price::Price;
-use super::step::Step;
-use super::totals::Totals;
-use super::watch::Watch;
+use crate::predict::network::error::PredictError;
+use crate::predict::network::flows::crossing::Crossing;
+use crate::predict::network::flows::feeds::Feeds;
+use crate::predict::network::flows::model::{FlowModel, FlowState};
+use crate::predict::network::links::model::LinkModel;
+use crate::predict::network::links::price::Price;
+use crate::predict::network::links::step::Step;
+use crate::predict::network::links::totals::Totals;
+use crate::predict::network::watch::Watch;
 use std::ops::Range;
 
 /// Solutions whose rates differ by less than this, in logarithms, count as equal.

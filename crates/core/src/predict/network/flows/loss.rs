@@ -1,6 +1,6 @@
 //! Random losses: the probability that a path loses a packet of a window. Several losses in one round trip are one event.
 
-use super::flows::{FlowModel, Paths};
+use super::model::{FlowModel, Paths};
 use crate::packet::LossSpec;
 use crate::spec::{LinkSpec, RunSpec};
 

@@ -1,7 +1,7 @@
 //! The links that the packets and ACKs of each flow cross. A run may have many millions of crossings.
 
 use super::feeds::Feeds;
-use super::flows::{FlowModel, Paths};
+use super::model::{FlowModel, Paths};
 use crate::spec::LinkId;
 
 /// A link that a flow crosses.
