@@ -14,6 +14,9 @@ def algorithms() -> str:
     The kinds are ``congestion``, ``slow_start``, ``detection``, ``ack``, ``queue`` and ``loss``.
     """
 
+def stack_settings() -> str:
+    """The settings of a stack besides its algorithms, as a JSON list: name, kind, default, range and meaning of each."""
+
 def check_algorithm(kind: str, algorithm: str) -> str | None:
     """What is wrong with an algorithm and its parameters (JSON), if anything."""
 

@@ -183,6 +183,19 @@ def format_duration(picoseconds: int) -> str:
     return f"{picoseconds}ps"
 
 
+def format_size(count: int) -> str:
+    """A unit string of a number of bytes: 64,000,000 gives ``"64 MB"``; :func:`size` undoes it."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= scale and count % scale == 0:
+            return f"{count // scale} {unit}"
+    return f"{count} bytes"
+
+
+def format_packets(count: int) -> str:
+    """A unit string of a number of packets; :func:`packets` undoes it."""
+    return f"{count} packets"
+
+
 def split(text: object, what: str, example: str) -> tuple[Fraction, str]:
     """The number and the unit of a text; :class:`UnitError` says that it must be ``what``, as in the example."""
     if not isinstance(text, str):

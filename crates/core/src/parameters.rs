@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct ParameterInfo {
     /// The key in a scenario, in snake case.
     pub name: &'static str,
-    /// `number`, `share` (of 1), `integer`, `integers`, `boolean`, `duration` (picoseconds here, unit strings in scenarios) or `choice`.
+    /// `number`, `share` (of 1), `integer`, `integers`, `boolean`, `choice`, or a kind with units in scenarios: `duration` (here
+    /// picoseconds), `positive duration`, `size` (bytes above zero) or `packets` (above zero).
     pub kind: &'static str,
     /// The default, in the parameter's kind; null for a parameter that must be given.
     pub default: serde_json::Value,
@@ -66,6 +67,13 @@ impl ParameterType for u32 {
     const KIND: &'static str = "integer";
     fn number(&self) -> Option<f64> {
         Some(f64::from(*self))
+    }
+}
+
+impl ParameterType for u64 {
+    const KIND: &'static str = "integer";
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
     }
 }
 
@@ -217,12 +225,14 @@ macro_rules! choice {
     };
 }
 
-/// Declares an algorithm's `Parameters`: each field with its documentation, its type, and optionally its default and range. A function
+/// Declares an algorithm's `Parameters`: each field with its documentation, its type, and optionally its kind, default and range. A function
 /// after `check` refuses combinations that ranges cannot refuse. `tests::parameters_have_defaults_and_ranges` shows an example.
 #[macro_export]
 macro_rules! parameters {
     (@default) => { Default::default() };
     (@default $default:expr) => { $default };
+    (@kind $type:ty) => { <$type as $crate::parameters::ParameterType>::KIND };
+    (@kind $type:ty, $kind:literal) => { $kind };
     (@described $value:expr) => { serde_json::Value::Null };
     (@described $value:expr, $default:expr) => { serde_json::json!($value) };
     (
@@ -230,7 +240,7 @@ macro_rules! parameters {
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])*
-                pub $field:ident : $kind:ty $(= $default:expr)? $(, in $low:literal ..= $high:expr)? ;
+                pub $field:ident : $kind:ty $(as $shown:literal)? $(= $default:expr)? $(, in $low:literal ..= $high:expr)? ;
             )*
         }
         $(check $check:ident)?
@@ -259,7 +269,7 @@ macro_rules! parameters {
                     $( range = Some(($low as f64, $high as f64)); )?
                     $crate::parameters::ParameterInfo {
                         name: stringify!($field),
-                        kind: <$kind as $crate::parameters::ParameterType>::KIND,
+                        kind: $crate::parameters!(@kind $kind $(, $shown)?),
                         default: $crate::parameters!(@described defaults.$field $(, $default)?),
                         range,
                         choices: <$kind as $crate::parameters::ParameterType>::CHOICES,

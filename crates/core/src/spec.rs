@@ -5,11 +5,12 @@
 
 pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
-use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec, supervision::Supervision};
-use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
-use crate::tcp::{ack::AckSpec, kernel_clock::KernelClock};
+use crate::tcp::congestion::supervision::Supervision;
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
+pub use stack::{EcnEcho, Follows, SpuriousResponse, StackSettings, StackSpec};
+
+mod stack;
 
 /// Index of a node in [`RunSpec::nodes`].
 pub type NodeId = u32;
@@ -182,157 +183,6 @@ pub enum QueueLimit {
     Packets(u32),
     /// Bytes on the wire.
     Bytes(u64),
-}
-
-/// A transport stack: congestion control x loss detection x ACK policy, and the sizes and timers around them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StackSpec {
-    /// The name in the scenario, for results.
-    pub name: String,
-    /// Determines the congestion window or the rate.
-    pub congestion: ControlSpec,
-    /// Growth of a window-based congestion control below ssthresh.
-    pub slow_start: SlowStartSpec,
-    /// Determines which segments are lost, and when.
-    pub detection: DetectionSpec,
-    /// When the receiver acknowledges.
-    pub ack: AckSpec,
-    /// Selective acknowledgements, RFC 2018.
-    pub sack: bool,
-    /// Method by which the sender detects that a retransmission was spurious, to undo the reduction.
-    pub spurious: SpuriousResponse,
-    /// Forward RTO recovery, RFC 5682.
-    pub f_rto: bool,
-    /// Limited transmit, RFC 3042.
-    pub limited_transmit: bool,
-    /// Explicit congestion notification, RFC 3168.
-    pub ecn: bool,
-    /// The receiver's echo of congestion marks.
-    #[serde(default)]
-    pub ecn_echo: EcnEcho,
-    /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
-    pub pacing: bool,
-    /// A round trip of SYN and SYN-ACK before data.
-    pub handshake: bool,
-    /// Payload of a full segment, bytes.
-    pub mss: u32,
-    /// Headers of every packet, bytes; an ACK has only headers.
-    pub header: u32,
-    /// Initial congestion window, segments (RFC 6928: 10).
-    pub initial_window: u32,
-    /// The window that the receiver advertises when it holds nothing, bytes.
-    pub receive_window: u64,
-    /// Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
-    pub min_rto: Duration,
-    /// Greatest retransmission timeout, backed off (RFC 6298: at least 60 s).
-    pub max_rto: Duration,
-    /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
-    pub initial_rto: Duration,
-    /// The least difference between the timeout and SRTT (G of RFC 6298 (2.3); Linux: 200 ms).
-    #[serde(default = "default_rto_granularity")]
-    pub rto_granularity: Duration,
-    /// The rules that the sender follows where Linux and ns-2 differ from the RFCs.
-    #[serde(default)]
-    pub follows: Follows,
-    /// Ticks of the kernel's clock a second, where the sender follows Linux.
-    #[serde(default = "default_hz")]
-    pub hz: u32,
-    /// Whether a paced sender that follows Linux may send several segments at once (TSO, GSO).
-    #[serde(default = "default_segmentation_offload")]
-    pub segmentation_offload: bool,
-    /// Whether an idle RTO ends the window (RFC 5681 section 4.1).
-    #[serde(default = "default_restart_after_idle")]
-    pub restart_after_idle: bool,
-}
-
-fn default_rto_granularity() -> Duration {
-    crate::tcp::rtt::CLOCK_GRANULARITY
-}
-
-fn default_hz() -> u32 {
-    250
-}
-
-fn default_segmentation_offload() -> bool {
-    true
-}
-
-fn default_restart_after_idle() -> bool {
-    true
-}
-
-/// The rules that a sender follows where Linux and ns-2 differ from the RFCs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Follows {
-    /// An ACK grows the window by the segments that it passes (RFC 5681 section 3.1, RFC 3465), if the window was the limit when
-    /// the sender last stopped. Recovery follows RFC 6937. A paced sender spaces single segments.
-    #[default]
-    #[serde(rename = "rfc")]
-    Rfc,
-    /// An ACK grows the window by the segments that it passes and newly reports, if the window was the limit within the last round
-    /// trip. In slow start, the window may grow to twice the greatest flight of that round trip. Recovery follows RFC 9937, also after
-    /// congestion marks. A paced sender spaces bursts of a 1024th of a second, of two segments to 64 kB, after the first ten segments
-    /// of a connection. A late burst shortens the next wait by up to a half. A flow with a size ends with a FIN.
-    #[serde(rename = "linux")]
-    Linux,
-    /// Like [`Follows::Rfc`], but an ACK grows the window by one segment for any number of segments that it passes (RFC 2581 section
-    /// 3.1).
-    #[serde(rename = "ns-2")]
-    Ns2,
-}
-
-impl StackSpec {
-    /// The window that the receiver advertises, whole segments; at least one.
-    pub fn window_segments(&self) -> u32 {
-        u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
-    }
-
-    /// Whether a paced sender sends several segments at once.
-    pub fn sends_quanta(&self) -> bool {
-        self.follows == Follows::Linux && self.segmentation_offload
-    }
-
-    /// The loss detection in use. Linux's RACK needs SACK; without it Linux counts duplicate ACKs and sends no probes
-    /// (`tcp_identify_packet_loss`, `tcp_schedule_loss_probe`).
-    pub fn detection_in_use(&self) -> DetectionSpec {
-        match self.detection {
-            DetectionSpec::RackTlp(rack_tlp::Parameters { threshold, .. })
-                if !self.sack && self.follows == Follows::Linux =>
-            {
-                DetectionSpec::DupAck(dup_ack::Parameters { threshold })
-            }
-            detection => detection,
-        }
-    }
-
-    /// The clock of the hosts' kernel, if they follow Linux.
-    pub fn clock(&self) -> Option<KernelClock> {
-        (self.follows == Follows::Linux).then(|| KernelClock::new(self.hz))
-    }
-}
-
-/// The echo of congestion marks by a receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnEcho {
-    /// From a mark on until the sender has answered it (RFC 3168 section 6.1.3).
-    #[default]
-    Classic,
-    /// An ACK echoes the mark of exactly the segments that it acknowledges (RFC 8257 section 3.2).
-    Exact,
-}
-
-/// The method by which a sender detects that a retransmission was spurious.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SpuriousResponse {
-    /// No detection.
-    None,
-    /// Duplicate SACK reports every retransmission of the episode as a duplicate (RFC 2883, RFC 3708).
-    Dsack,
-    /// An ACK echoes a transmission older than the retransmission (Eifel, RFC 3522); DSACK as well.
-    Eifel,
 }
 
 /// Routing: a set of next hops or paths, a selector, a granularity.

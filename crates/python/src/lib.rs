@@ -15,7 +15,7 @@ use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, RunSpec};
+use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, RunSpec, StackSettings};
 use anabranch_core::tcp::congestion::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -43,6 +43,12 @@ fn algorithms() -> String {
         "loss": LossSpec::describe(),
     })
     .to_string()
+}
+
+/// The settings of a stack besides its algorithms, as a JSON text.
+#[pyfunction]
+fn stack_settings() -> String {
+    serde_json::json!(StackSettings::describe()).to_string()
 }
 
 /// The problem of an algorithm of this kind with its parameters; `None` if it is valid.
@@ -298,6 +304,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(stack_settings, module)?)?;
     module.add_function(wrap_pyfunction!(check_algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(describe_program, module)?)?;
     module.add_function(wrap_pyfunction!(replay_calls, module)?)?;

@@ -87,4 +87,4 @@ def per_second(
     packets = mean_size(short, units.size(stack.mss))
     packets += stack.handshake * (1 + is_linux) + is_linux  # a SYN; in Linux also the ACK of its answer, and a FIN
     options = stack.handshake * is_linux * (12 if header < WITH_TIMESTAMPS else 8)
-    return short.load * capacity / (8 * (mean_size(short) + packets * header + options))
+    return float(short.load * capacity / (8 * (mean_size(short) + packets * header + options)))

@@ -1,14 +1,15 @@
 """Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them."""
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from anabranch import units
-from anabranch.scenario.algorithms import REGISTRIES, Algorithm
+from anabranch import _core, units
+from anabranch.scenario.algorithms import REGISTRIES, Algorithm, field, units_of, without_units
 from anabranch.scenario.controls import ProgramControl, PythonControl
-from anabranch.scenario.table import Packets, PositiveDuration, Size, Table
+from anabranch.scenario.table import Table
 
 
 class NamedCongestion(Algorithm):
@@ -112,9 +113,12 @@ else:
 _FOLLOWS = 'was replaced by follows; write follows = "linux" for Linux\'s rules, leave it out for those of the RFCs'
 
 
-class Stack(Table):
-    """A transport stack. A preset sets several keys. Keys beside it take precedence."""
+SETTINGS: list[dict[str, Any]] = json.loads(_core.stack_settings())
+"""The settings of a stack besides its algorithms, as the core declares them."""
+_UNITS = units_of(SETTINGS)
 
+
+class _Stack(Table):
     replaced: ClassVar[Mapping[str, str]] = {
         "window_growth": f'{_FOLLOWS}; follows = "ns-2" stands for "acks"',
         "window_use": _FOLLOWS,
@@ -136,51 +140,6 @@ class Stack(Table):
         "because RACK-TLP needs SACK (RFC 8985 section 4).",
     )
     ack: Ack = Field("immediate", validate_default=True, description="When the receiver acknowledges.")
-    sack: bool = Field(True, description="Selective acknowledgements, RFC 2018.")
-    spurious: Literal["none", "dsack", "eifel"] = Field(
-        "none", description="How the sender recognises a spurious retransmission and takes the reduction back."
-    )
-    f_rto: bool = Field(False, description="Forward RTO recovery, RFC 5682.")
-    limited_transmit: bool = Field(True, description="Limited transmit, RFC 3042.")
-    ecn: bool = Field(False, description="Explicit congestion notification, RFC 3168.")
-    ecn_echo: Literal["classic", "exact"] = Field(
-        "classic",
-        description="How the receiver echoes marks: until the sender has answered (RFC 3168), or exactly those of the "
-        "segments acknowledged (RFC 8257 section 3.2).",
-    )
-    pacing: bool = Field(False, description="Spreads sending over the round trip.")
-    handshake: bool = Field(True, description="A round trip of SYN and SYN-ACK before data.")
-    mss: Size = Field("1460 bytes", description="Payload of a full segment.")
-    header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")
-    initial_window: Packets = Field("10 packets", description="Initial congestion window (RFC 6928: 10).")
-    receive_window: Size = Field(
-        "64 MB",
-        description='The greatest window that a receiver advertises. With `follows = "linux"` the window begins with 64 KB and grows with what is read, up to this value; "3 MiB" is half of the 6 MB that Linux allows by default.',
-    )
-    min_rto: PositiveDuration = Field(
-        "200ms", description="Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms)."
-    )
-    max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
-    initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
-    rto_granularity: PositiveDuration = Field(
-        "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
-    )
-    follows: Literal["rfc", "linux", "ns-2"] = Field(
-        "rfc",
-        description="Whose rules of window growth, recovery and pacing the sender follows: those of the RFCs, of Linux, or of "
-        "ns-2 ([the differences](transports.md#rfc-linux-and-ns-2)).",
-    )
-    hz: int = Field(
-        250,
-        ge=32,
-        le=1200,
-        description="Ticks of the kernel's clock a second (100, 250, 300 or 1000): they round the timers of a sender that follows Linux, and are the jiffies of an eBPF program.",
-    )
-    segmentation_offload: bool = Field(
-        True,
-        description="Whether a paced sender that follows Linux may send several segments at once; false as after `ethtool -K eth0 tso off gso off`.",
-    )
-    restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="before")
     @classmethod
@@ -193,7 +152,7 @@ class Stack(Table):
         return {**known, **without_sack, **values}
 
     @model_validator(mode="after")
-    def _complete(self) -> "Stack":
+    def _complete(self) -> "_Stack":
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
         if units.size(self.mss) + units.size(self.header) > 65535:
@@ -204,10 +163,30 @@ class Stack(Table):
             raise ValueError("ecn must be true: with this program, Linux negotiates it (TCP_CONG_NEEDS_ECN)")
         return self
 
+    def settings(self) -> dict[str, Any]:
+        """Every setting by its name, as the core has it: durations in picoseconds, sizes in bytes."""
+        return without_units({one["name"]: getattr(self, one["name"]) for one in SETTINGS}, _UNITS)
+
     def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Congestion control, loss detection and ACK policy, each with every parameter filled in. A program has the stack's clock."""
         clock = {"hz": self.hz} if isinstance(self.congestion, ProgramControl) else {}
         return self.congestion.compiled() | clock, self.detection.compiled(), self.ack.compiled()
+
+    if TYPE_CHECKING:  # the settings are fields, too
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+if TYPE_CHECKING:
+    Stack: TypeAlias = _Stack
+else:
+    Stack = create_model(
+        "Stack",
+        __base__=_Stack,
+        __doc__="A transport stack. A preset sets several keys. Keys beside it take precedence.",
+        __module__=__name__,
+        **{one["name"]: field(one) for one in SETTINGS},
+    )
 
 
 _PRODUCT = ("congestion", "slow_start", "detection", "ack", "follows")

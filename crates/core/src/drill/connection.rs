@@ -100,7 +100,8 @@ fn build(stack: &StackSpec) -> (Sender, Receiver) {
 impl Connection {
     /// A connection that waits for a SYN or for [`Self::open`].
     pub fn new(settings: &Settings, outline: Outline) -> Connection {
-        let stack = StackSpec { handshake: true, mss: settings.mss, ..settings.stack.clone() };
+        let mut stack = settings.stack.clone();
+        (stack.handshake, stack.mss) = (true, settings.mss);
         let (sender, receiver) = build(&stack);
         Connection {
             settings: settings.clone(),

@@ -1,6 +1,6 @@
 //! Stacks to run scripts against.
 
-use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
+use crate::spec::{Follows, SpuriousResponse, StackSettings, StackSpec};
 use crate::tcp::ack::{self, AckSpec};
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
@@ -14,27 +14,12 @@ pub fn rfc() -> StackSpec {
         congestion: CongestionSpec::NewReno(congestion::newreno::Parameters::default()).into(),
         detection: DetectionSpec::DupAck(detection::dup_ack::Parameters::default()),
         ack: AckSpec::Delayed(ack::delayed::Parameters::default()),
-        sack: true,
-        spurious: SpuriousResponse::None,
-        f_rto: false,
-        limited_transmit: true,
-        ecn_echo: EcnEcho::Classic,
-        ecn: false,
-        pacing: false,
-        handshake: true,
         slow_start: SlowStartSpec::Classic(Default::default()),
-        mss: 1460,
-        header: 40,
-        initial_window: 10,
-        receive_window: 65_535,
-        min_rto: Duration::from_millis(1000),
-        max_rto: Duration::from_secs(60),
-        initial_rto: Duration::from_secs(1),
-        rto_granularity: crate::tcp::rtt::CLOCK_GRANULARITY,
-        follows: Follows::Rfc,
-        hz: 250,
-        restart_after_idle: true,
-        segmentation_offload: true,
+        settings: StackSettings {
+            receive_window: 65_535,
+            min_rto: Duration::from_millis(1000),
+            ..StackSettings::default()
+        },
     }
 }
 
@@ -48,14 +33,17 @@ pub fn linux() -> StackSpec {
             ..detection::rack_tlp::Parameters::default()
         }),
         ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
-        spurious: SpuriousResponse::Eifel,
-        f_rto: true,
-        min_rto: Duration::from_millis(200),
-        max_rto: Duration::from_secs(120),
-        rto_granularity: Duration::from_millis(200),
-        follows: Follows::Linux,
-        // The clock of the kernels that packetdrill's scripts are written for: their timers end at whole milliseconds.
-        hz: 1000,
+        settings: StackSettings {
+            spurious: SpuriousResponse::Eifel,
+            f_rto: true,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            rto_granularity: Duration::from_millis(200),
+            follows: Follows::Linux,
+            // The clock of the kernels that packetdrill's scripts are written for: their timers end at whole milliseconds.
+            hz: 1000,
+            ..rfc().settings
+        },
         ..rfc()
     }
 }

@@ -4,7 +4,8 @@
 use super::script::{Script, Setting};
 use super::{Problem, presets};
 use crate::packet::check_stack;
-use crate::spec::{Follows, StackSpec};
+use crate::parameters::ParameterInfo;
+use crate::spec::{Follows, StackSettings, StackSpec};
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::slow_start::SlowStartSpec;
@@ -102,8 +103,11 @@ const WITHOUT_EFFECT: [(&str, &str); 5] = [
 
 /// Whether a key of a stack, or a parameter of one of its algorithms, is a time.
 fn is_duration(stack: &Json, key: &str, parameter: &str) -> bool {
+    let is_time = |one: &ParameterInfo| one.kind.ends_with("duration");
     let algorithms = match key {
-        _ if parameter.is_empty() => return ["min_rto", "max_rto", "initial_rto", "rto_granularity"].contains(&key),
+        _ if parameter.is_empty() => {
+            return StackSettings::describe().iter().any(|one| one.name == key && is_time(one));
+        }
         "congestion" => CongestionSpec::describe(),
         "slow_start" => SlowStartSpec::describe(),
         "detection" => DetectionSpec::describe(),
@@ -111,7 +115,7 @@ fn is_duration(stack: &Json, key: &str, parameter: &str) -> bool {
         _ => return false,
     };
     let chosen = algorithms.into_iter().filter(|one| stack[key]["name"] == one.name);
-    chosen.flat_map(|one| one.parameters).any(|one| one.name == parameter && one.kind == "duration")
+    chosen.flat_map(|one| one.parameters).any(|one| one.name == parameter && is_time(&one))
 }
 
 /// A time with its unit.
@@ -147,7 +151,7 @@ impl Settings {
 
     /// Refuses values that scenarios refuse.
     fn check(&self) -> Result<(), String> {
-        let StackSpec { hz, min_rto, max_rto, initial_rto, .. } = self.stack;
+        let StackSettings { hz, min_rto, max_rto, initial_rto, .. } = self.stack.settings;
         if !HZ.contains(&hz) {
             return Err(format!("hz={hz}: must be from {} to {}", HZ.start(), HZ.end()));
         }

@@ -3,7 +3,7 @@
 //! everything is delivered once, in order and in time. The sender's counters are correct at every step.
 
 use crate::rng::{Purpose, Stream};
-use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
+use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSettings, StackSpec};
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::slow_start::SlowStartSpec;
@@ -145,26 +145,23 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         slow_start: switches.slow_start,
         detection,
         ack,
-        ecn_echo: switches.ecn_echo,
-        sack: switches.sack,
-        spurious: switches.spurious,
-        f_rto: switches.f_rto,
-        limited_transmit: switches.limited_transmit,
-        ecn: switches.ecn,
-        pacing: switches.pacing,
-        handshake: switches.handshake,
-        mss: MSS,
-        header: 40,
-        initial_window: switches.initial_window,
-        receive_window: u64::from(switches.receive_window * MSS),
-        min_rto: Duration::from_millis(200),
-        max_rto: MAX_RTO,
-        initial_rto: Duration::from_secs(1),
-        rto_granularity: Duration::from_millis(10),
-        follows: switches.follows,
-        hz: 250,
-        restart_after_idle: switches.restart_after_idle,
-        segmentation_offload: true,
+        settings: StackSettings {
+            ecn_echo: switches.ecn_echo,
+            sack: switches.sack,
+            spurious: switches.spurious,
+            f_rto: switches.f_rto,
+            limited_transmit: switches.limited_transmit,
+            ecn: switches.ecn,
+            pacing: switches.pacing,
+            handshake: switches.handshake,
+            mss: MSS,
+            initial_window: switches.initial_window,
+            receive_window: u64::from(switches.receive_window * MSS),
+            max_rto: MAX_RTO,
+            follows: switches.follows,
+            restart_after_idle: switches.restart_after_idle,
+            ..StackSettings::default()
+        },
     }
 }
 
