@@ -92,6 +92,7 @@ def plan(
     from anabranch.plan.files import tolerant_pairs, write
     from anabranch.plan.planning import hybrid
     from anabranch.plan.progress import Moves
+    from anabranch.plan.ties import in_order
     from anabranch.robust.candidates import MOST_PATHS
     from anabranch.topologies.warned import load_warned
 
@@ -105,7 +106,7 @@ def plan(
         require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
-    network = robust.Network.of(load_warned(topology, directed, part, given), capacity_bps)
+    network = robust.Network.of(in_order(load_warned(topology, directed, part, given)), capacity_bps)
     model = traffic.model(network)
     problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
     connection = Connection(rate_bps("--flow", transport.flow))

@@ -8,6 +8,7 @@ import numpy as np
 
 from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.plan.tcp_throughput import Connection, path_losses, throughput
+from anabranch.plan.ties import DELAY_STEP_S, PENALTY_STEP, on_grid
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.splits import Splits
 
@@ -15,14 +16,13 @@ SPLIT_PENALTY = 1e-3
 """Cost of a split besides throughput, as a share of the application's rate: at equal throughput a single path is better."""
 
 _QUARTERS = (0.25, 0.5, 0.75)
-_EQUAL_BPS = 1e-3
 _Split = tuple[tuple[int, float], ...]
 """Candidate paths with fractions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """Splits of pairs. The options of a pair stand together, ordered by penalty, then by delay."""
+    """Splits of pairs. The options of a pair stand together, ordered by penalty, then by delay, then as they were made."""
 
     candidates: Candidates
     pair: Integers
@@ -34,7 +34,7 @@ class Options:
     throughput_bps: Floats
     """Predicted throughput of each option."""
     penalty: Floats
-    """Cost of each option, as a share of the application's rate; 0 for a pair's best."""
+    """Cost of each option, as a share of the application's rate, in multiples of :data:`~anabranch.plan.ties.PENALTY_STEP`; 0 for a pair's best."""
     place: dict[_Split, int]
     """The option of a split."""
 
@@ -152,11 +152,11 @@ class Pool:
         fraction = np.array([share for split in listed for _, share in split])
         best = np.full(self.candidates.network.pairs, 0.0)
         np.maximum.at(best, pair, rate)
-        lost = best[pair] - rate
-        penalty = np.where(lost > _EQUAL_BPS, lost, 0.0) / self.connection.rate_bps
+        penalty = (best[pair] - rate) / self.connection.rate_bps
         penalty += SPLIT_PENALTY * ((sizes > 1) & ~self.tolerant[pair])
-        delay = np.add.reduceat(fraction * self.candidates.delays[path], start[:-1])
-        order = np.lexsort((delay, penalty, pair))
+        penalty = on_grid(penalty, PENALTY_STEP)
+        delay = on_grid(np.add.reduceat(fraction * self.candidates.delays[path], start[:-1]), DELAY_STEP_S)
+        order = np.lexsort((delay, penalty, pair))  # stable: of equal ones, the option that was made first
         begins = np.concatenate(([0], np.cumsum(sizes[order])))
         picked = np.repeat(start[order] - begins[:-1], sizes[order]) + np.arange(len(path))
         place = {listed[row]: at for at, row in enumerate(order.tolist())}

@@ -109,7 +109,7 @@ def undominated(plans: list[Plan]) -> list[Plan]:
     """The plans that no other dominates, by falling load. A plan dominates another if it has less load and no less throughput."""
     kept: list[Plan] = []
     most = -1.0
-    for plan in sorted(plans, key=lambda plan: (plan.worst_case_load, -plan.total_bps)):
+    for plan in sorted(plans, key=lambda plan: (round(plan.worst_case_load, 9), -plan.total_bps)):
         if plan.total_bps > most * (1 + _ROUNDING):
             kept.append(plan)
             most = plan.total_bps

@@ -8,9 +8,9 @@ import numpy as np
 from anabranch import _core
 from anabranch.array_types import Floats
 from anabranch.plan.options import Options, Pool
-from anabranch.plan.sparse import sparse
+from anabranch.plan.sparse import sparse, worst_load
+from anabranch.plan.ties import MARGIN, PENALTY_STEP, rounded
 from anabranch.robust.problem import Problem
-from anabranch.robust.separation import worst_loads
 from anabranch.robust.solving import RobustRouting, solve
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
@@ -49,7 +49,7 @@ class Found:
 
     def better(self, other: "Found") -> bool:
         """Whether this one has less penalty, or the same penalty and less load."""
-        if abs(self.penalty - other.penalty) > _NOTHING:
+        if abs(self.penalty - other.penalty) > PENALTY_STEP / 2:
             return self.penalty < other.penalty
         return self.load < other.load - _NOTHING
 
@@ -81,7 +81,7 @@ class Searcher:
 
         The load must be at least that of :attr:`least`. Interrupted, it is the best so far. Reports name the search ``what``.
         """
-        self.best = self._judged(self.least.splits)
+        self.best = self._judged(self.least.splits, load)
         self._what, self._searches = what, 0
         try:
             self._search(load)
@@ -97,11 +97,13 @@ class Searcher:
                 self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
         if self.best.penalty > _NOTHING:
             weight = self._weight()
-            start = self.least.splits
+            start = self._judged(self.least.splits, load).splits
+            room = load * (1 - MARGIN)
+            within = room if self.least.worst_case_load <= room else load
             for _ in range(_ROUNDS):
                 before = self.best
-                for splits in sparse(self.problem, load, start, weight):
-                    self._offer(self._judged(splits), load)
+                for splits in sparse(self.problem, within, start, weight):
+                    self._offer(self._judged(splits, load), load)
                 self._local(load, _WARM, self.best.splits)
                 self._polish(load)
                 self._local(load, _WARM, self.best.splits)
@@ -143,13 +145,17 @@ class Searcher:
         few = solve(Problem(self.problem.network, self.problem.model, candidates.keep(kept)))
         whole = np.zeros(candidates.paths)
         whole[kept] = few.splits.shares
-        self._offer(self._judged(Splits(candidates, whole)), load)
+        self._offer(self._judged(Splits(candidates, whole), load), load)
 
-    def _judged(self, splits: Splits) -> Found:
-        self.pool.add(splits)
+    def _judged(self, splits: Splits, load: float) -> Found:
+        """The splits of a linear program, rounded if they keep to the load then."""
+        whole = rounded(splits)
+        reached = worst_load(self.problem, whole)
+        if reached > load * (1 + _NOTHING):
+            whole, reached = splits, worst_load(self.problem, splits)
+        self.pool.add(whole)
         options = self.pool.options()
-        loads = worst_loads(self.problem.network, self.problem.model, splits.crossings).load
-        return Found(splits, float(options.penalty[options.chosen(splits)].sum()), float(loads.max()))
+        return Found(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
 
     def _offer(self, found: Found, load: float) -> None:
         if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):

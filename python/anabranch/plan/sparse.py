@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from anabranch.array_types import Floats
+from anabranch.plan.ties import SHARE_STEP, rounded
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.lp import Program
 from anabranch.robust.problem import Problem
@@ -40,9 +41,14 @@ def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Ite
         routing = Routing(program, candidates, problem.scale, column, paths)
         Blocks(routing, problem.model, np.arange(problem.network.links))
         found = Splits.rounded(candidates, routing.shares(program.solve("interior-point")))
-        if worst_loads(problem.network, problem.model, found.crossings).load.max() > load * (1 + 1e-6):
+        if worst_load(problem, found) > load * (1 + 1e-6):
             return
-        if np.abs(found.shares - shares).max() < 1e-4:
+        before, shares = shares, rounded(found).shares
+        if np.abs(shares - before).max() <= 1.5 * SHARE_STEP:
             return
-        shares = found.shares
         yield found
+
+
+def worst_load(problem: Problem, splits: Splits) -> float:
+    """The worst-case load of splits."""
+    return float(worst_loads(problem.network, problem.model, splits.crossings).load.max())

@@ -115,13 +115,17 @@ def as_routes(splits: Splits, metric: str = "robust") -> Routes:
     )
 
 
+_SAME_SHARE = 1e-6
+"""Shares that differ by less are equal, and listed in the order of the candidates."""
+
+
 def _routes(splits: Splits, pairs: Iterable[int]) -> list[Route]:
     candidates, network = splits.candidates, splits.candidates.network
     delays = candidates.delays if _has_delays(network) else None
     routes = []
     for pair in pairs:
         first, end = candidates.first[pair], candidates.first[pair + 1]
-        order = first + np.argsort(-splits.shares[first:end], kind="stable")
+        order = first + np.argsort(-np.rint(splits.shares[first:end] / _SAME_SHARE), kind="stable")
         paths = tuple(
             Path(
                 candidates.nodes_of(int(path)),

@@ -65,6 +65,10 @@ class Problem:
             raise RobustError("the traffic model has no traffic: every pair may send 0 bit/s at most")
 
 
+_EQUAL = 1e-9
+"""Loads whose relative difference is smaller are equal: rounding leaves as much."""
+
+
 @dataclass(frozen=True, eq=False)
 class Proof:
     """Why no routing over the paths to choose from has a smaller worst-case load."""
@@ -103,7 +107,7 @@ class Best:
     def offer(self, splits: Splits) -> Loads:
         """A routing that may be better."""
         loads = worst_loads(self.problem.network, self.problem.model, splits.crossings)
-        if loads.load.max() < self.upper:
+        if loads.load.max() < self.upper * (1 - _EQUAL):  # of equally good ones, the first
             self.splits, self.loads = splits, loads
         return loads
 

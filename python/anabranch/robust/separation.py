@@ -14,6 +14,9 @@ from anabranch.robust.network import Network
 from anabranch.robust.splits import Crossings
 from anabranch.robust.traffic import Bounds, TrafficModel
 
+_SAME_LOAD = 1e-6
+"""A linear program loads many links up to its optimum, to within its tolerance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Loads:
@@ -34,8 +37,8 @@ class Loads:
 
     @property
     def worst(self) -> int:
-        """The place (in ``links``) of the link of the greatest load."""
-        return int(np.argmax(self.load))
+        """The place (in ``links``) of the link of the greatest load; of links within one millionth, the first."""
+        return int(np.argmax(self.load >= self.load.max() * (1 - _SAME_LOAD)))
 
     def matrix(self, place: int) -> tuple[Integers, Floats]:
         """The pairs and amounts of the worst matrix of the link at that place."""

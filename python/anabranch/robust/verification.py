@@ -38,7 +38,7 @@ def verify(routing: RobustRouting) -> Verified:
     network, model, splits = routing.problem.network, routing.problem.model, routing.splits
     check_splits(splits)
     loads = worst_loads(network, model, splits.crossings)
-    place = loads.worst
+    place = int(np.argmax(loads.load))
     link = int(loads.links[place])
     matrix = np.zeros((network.nodes, network.nodes))
     pair, amount = loads.matrix(place)
