@@ -214,7 +214,7 @@ def commands(directory: str, other: str) -> list[tuple[str, list[str]]]:
         (".", ["compare", scenario, "--engines", "packet,predict", "--out", directory]),
         (".", ["check", scenario]),
         (".", ["plan", "dumbbell", "--hose", "1Mbps", "--out", directory]),
-        (".", ["paper", "mprc", "--quick", "--out", f"{directory}/manifest.json"]),
+        (".", ["robust", "dumbbell", "--hose", "1Mbps", "--out", f"{directory}/robust.json"]),
         (".", ["routes", "dumbbell"]),
     ]
 
