@@ -16,6 +16,7 @@ from anabranch.compile import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
+from bench.fuzz import keys
 from scenarios import DESIGN, LINE
 
 EXAMPLES = [path.read_text() for path in sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))]
@@ -157,3 +158,9 @@ def test_random_pairs_are_drawn_from_all_pairs() -> None:
     drawn = pairs_of(entry.model_copy(update=ends | {"pattern": "random-pairs", "count": 500}), nodes, draw="x")
     digests = (sha256(f"random-pairs x {index}".encode()).digest() for index in range(500))
     assert drawn == [everything[int.from_bytes(digest[:16], "big") % len(everything)] for digest in digests]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_an_odd_value_at_any_key_is_taken_or_refused_with_a_place(number: int) -> None:
+    """``python -m bench.fuzz --odd N`` tries more."""
+    assert keys.problems(number) == []

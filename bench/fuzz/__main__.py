@@ -1,7 +1,7 @@
-"""Run random scenarios, predict others, and look for results that cannot be; read broken files and look for answers that no reader should give.
+"""Run random scenarios, predict others, and look for results that cannot be; read broken files and look for answers that no reader should give. So with odd values at keys.
 
 A panic, a traceback and a run that does not end are problems in all. Prints each problem with the number of its scenario or file, which
-``--show``, ``--show-predicted`` and ``--show-file`` print. The exit status is 1 if there is any.
+``--show``, ``--show-predicted``, ``--show-odd`` and ``--show-file`` print. The exit status is 1 if there is any.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 from anabranch.progress import Steps
-from bench.fuzz import predicted, read, run
+from bench.fuzz import keys, predicted, read, run
 from bench.fuzz.broken import broken
 from bench.fuzz.scenarios import random_scenario
 
@@ -34,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--show", type=int, help="print the scenario of this number, and what is wrong with it")
     parser.add_argument("--predicted", type=int, default=10_000, help="how many predicted scenarios (default 10000)")
     parser.add_argument("--show-predicted", type=int, help="the same as --show of a predicted scenario")
+    parser.add_argument(
+        "--odd", type=int, default=5_000, help="how many odd values at keys of a scenario (default 5000)"
+    )
+    parser.add_argument("--show-odd", type=int, help="the same as --show of a scenario with an odd value")
     parser.add_argument("--files", type=int, default=7_000, help="how many broken files (default 7000)")
     parser.add_argument(
         "--show-file", type=int, help="print the broken file of this number, and what is wrong with how it is read"
@@ -47,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(predicted.predictable_scenario(options.show_predicted), indent=1))
         print(*predicted.problems(options.show_predicted), sep="\n")
         return 0
+    if options.show_odd is not None:
+        path, document = keys.odd(options.show_odd)
+        print(path, document, *keys.problems(options.show_odd), sep="\n")
+        return 0
     if options.show_file is not None:
         original, data = broken(options.show_file)
         sys.stdout.buffer.write(data)
@@ -56,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for what, count, problems in (
         ("scenario", options.scenarios, run.problems),
         ("predicted scenario", options.predicted, predicted.problems),
+        ("odd value", options.odd, keys.problems),
         ("broken file", options.files, read.problems),
     ):
         numbers = range(options.first, options.first + count)

@@ -7,6 +7,7 @@ from anabranch import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.matrix import Gravity, Matrix
 from anabranch.scenario.pairs import ends_of
+from anabranch.scenario.problems import suggest
 from anabranch.scenario.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ def scaled_demands(
     Raises:
         ValueError: a node is unknown, or a demand is too large.
     """
-    ends = [{names.node_index[name] for name in group} for group in ends_of(entry, names)]
+    groups = ends_of(entry, names)
+    unknown = next((name for group in groups for name in group if name not in names.node_index), None)
+    if unknown is not None:
+        raise ValueError(f'the topology has no node "{unknown}"; {suggest(unknown, names.nodes)}')
+    ends = [{names.node_index[name] for name in group} for group in groups]
     if entry.gravity is not None:
         found = _by_gravity(entry.gravity, names, capacities, *ends)
     elif isinstance(entry.matrix, Matrix):

@@ -229,17 +229,32 @@ def _owners(key: str, shape: _Shape, value: Mapping[str, Any]) -> str | None:
 
 def name_key(model: type[BaseModel], path: Path) -> str | None:
     """The key of the table at a path for which a name alone can stand, such as ``discipline`` of a queue; ``None`` if none can."""
+    shape = _shape_at(model, path)
+    models = () if shape is None else shape.models
+    return next((one.key for one in models if issubclass(one, NamedTable) and one.names), None)
+
+
+def keys_of(model: type[BaseModel], path: Path) -> frozenset[str]:
+    """The keys that a table at a path can have."""
+    shape = _shape_at(model, path)
+    return frozenset() if shape is None else frozenset(_fields(_all(shape)))
+
+
+def _shape_at(model: type[BaseModel], path: Path) -> "_Shape | None":
     shape = _shape(model)
     for part in path:
         if isinstance(part, int):
             annotation = shape.items or union(shape.members)  # else a value of a matrix
         else:
-            models = tuple(named for one in shape.models for named in _all_tables(one))
-            annotation = _fields(models).get(part, shape.entries)
+            annotation = _fields(_all(shape)).get(part, shape.entries)
         if annotation is None:
             return None
         shape = _shape(annotation)
-    return next((one.key for one in shape.models if issubclass(one, NamedTable) and one.names), None)
+    return shape
+
+
+def _all(shape: "_Shape") -> tuple[type[BaseModel], ...]:
+    return tuple(named for one in shape.models for named in _all_tables(one))
 
 
 def _tables(model: type[BaseModel], value: Mapping[str, Any]) -> tuple[type[BaseModel], ...]:
