@@ -35,8 +35,7 @@ fn linux_sends_again_at_one_instant_what_one_buffer_carried() {
             json!({"congestion": {"name": "linux-bbr"}, "pacing": true, "follows": "linux", "initial_window": 20, "hz": 1000}),
         );
         pair.now = ms(100);
-        let acks: Vec<Ack> =
-            arrived.into_iter().map(|segment| pair.arrive(segment, false, false)).collect();
+        let acks: Vec<Ack> = arrived.into_iter().map(|segment| pair.arrive(segment, false, false)).collect();
         pair.sender.on_ack(pair.now, acks.last().unwrap());
         let mut sent = vec![pair.send()];
         sent.extend((0..2).map(|_| pair.time_out()));
@@ -44,12 +43,18 @@ fn linux_sends_again_at_one_instant_what_one_buffer_carried() {
     };
     let again = |segment| (segment, true);
     assert_eq!(
-        sent_after(&[2..12]),
+        sent_after((2..12).collect()),
         [vec![again(0), again(1)], vec![(20, false), (21, false)], vec![(22, false), (23, false)]]
     );
-    assert_eq!(sent_after([1].into_iter().chain(3..12).collect()), [vec![again(0)], vec![again(2)], vec![(20, false), (21, false)]]);
+    assert_eq!(
+        sent_after([1].into_iter().chain(3..12).collect()),
+        [vec![again(0)], vec![again(2)], vec![(20, false), (21, false)]]
+    );
     // 9 and 10 were in different buffers.
-    assert_eq!(sent_after((0..9).chain(11..18).collect()), [vec![again(9)], vec![again(10)], vec![(20, false), (21, false)]]);
+    assert_eq!(
+        sent_after((0..9).chain(11..18).collect()),
+        [vec![again(9)], vec![again(10)], vec![(20, false), (21, false)]]
+    );
 }
 
 #[test]
