@@ -68,7 +68,7 @@ spraying: $(VENV)/installed ## this machine's own Linux over sprayed paths, besi
 	$(RUN)/anabranch compare scenarios/real-linux-spraying.toml --engines kernel,packet --out runs/real-linux-spraying
 
 testbed: $(VENV)/installed ## TCPBP's SDN testbed, live, and its tables (as root; apt-get install openvswitch-switch iperf3; forty minutes)
-	$(RUN)/python -m anabranch.papers.tcpbp.testbed --out runs/testbed
+	$(RUN)/python -m anabranch.studies.papers.tcpbp.testbed --out runs/testbed
 	cp runs/testbed/testbed.md runs/testbed/testbed.csv runs/testbed/testbed-routes.json papers/tcpbp/
 
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)

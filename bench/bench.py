@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import version
-from anabranch.progress import Steps
+from anabranch.foundation.progress import Steps
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
 from validation.page import write_part

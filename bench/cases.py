@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import version
-from anabranch.progress import Steps
+from anabranch.foundation.progress import Steps
 from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
 from bench.peers import PeerError, PeerMissing, htsim, ns2, ns3

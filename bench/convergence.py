@@ -21,14 +21,15 @@ from tempfile import TemporaryDirectory
 
 import tomlkit
 
-from anabranch import Scenario, topologies
-from anabranch.linux_network.cables import LONGEST, Cables
-from anabranch.linux_network.devices import open_device
-from anabranch.linux_network.errors import NetworkError
-from anabranch.linux_network.namespace import NetworkNamespace
-from anabranch.progress import Steps
-from anabranch.routes import Search
-from anabranch.topologies import Link, Topology
+from anabranch import Scenario
+from anabranch.engineering.routes import Search
+from anabranch.engines.kernel.linux_network.cables import LONGEST, Cables
+from anabranch.engines.kernel.linux_network.devices import open_device
+from anabranch.engines.kernel.linux_network.errors import NetworkError
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
+from anabranch.foundation.progress import Steps
+from anabranch.network import topologies
+from anabranch.network.topologies import Link, Topology
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "validation" / "convergence.md"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anabranch import drill
+from anabranch.engines import drill
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "drill.md"
 BEGIN, END = "<!-- written by python -m bench.drill -->", "<!-- end of what it writes -->"

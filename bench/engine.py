@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario
 
 SCENARIO = Path(__file__).resolve().parent / "scenarios" / "dumbbell.toml"

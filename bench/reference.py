@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"

@@ -13,8 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anabranch import robust, topologies, version
-from anabranch.robust.sweep import PERCENTAGES, Step, sweep
+from anabranch import version
+from anabranch.engineering import robust
+from anabranch.engineering.robust.sweep import PERCENTAGES, Step, sweep
+from anabranch.network import topologies
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models" / "robust.md"
 HOSE, PIPE, CAPACITY = 130e6, 50e6, 500e6

@@ -25,9 +25,10 @@ from rich.table import Table
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from anabranch import _core, topologies, version
-from anabranch.progress import Steps
-from anabranch.routes import completed
+from anabranch import _core, version
+from anabranch.engineering.routes import completed
+from anabranch.foundation.progress import Steps
+from anabranch.network import topologies
 from bench.bench import ROOT, machine
 from validation.page import write_part
 

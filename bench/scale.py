@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import _core, version
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import predict
 from anabranch.runs import execute
 from anabranch.scenario import Scenario

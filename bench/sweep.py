@@ -19,8 +19,8 @@ import polars as pl
 
 from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES
-from anabranch.sweep import Sweep, SweepResult
-from anabranch.sweep.tasks import Silent
+from anabranch.studies.sweep import Sweep, SweepResult
+from anabranch.studies.sweep.tasks import Silent
 
 SCENARIO = """\
 topology.links = [{ source = "A", target = "B", capacity = "10Mbps", delay = "5ms" }]

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import version
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario
 from bench import earlier
 from bench.bench import PAGE, ROOT, machine

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from anabranch.linux_programs.layouts import Btf, Field
+from anabranch.engines.kernel.linux_programs.layouts import Btf, Field
 
 ELEMENTS = {"rtt_min.s": 4, "inet_conn.icsk_ca_priv": 8}
 """Bytes of the numbers in an array."""

@@ -8,9 +8,9 @@ from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
-from anabranch import bundled
-from anabranch.report import libraries
-from anabranch.topologies.topohub_names import BUNDLED
+from anabranch.foundation import bundled
+from anabranch.network.topologies.topohub_names import BUNDLED
+from anabranch.pages.report import libraries
 from distribution import crates
 
 LICENCES = "LICENSES.txt"

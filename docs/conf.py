@@ -18,9 +18,9 @@ include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/**",
-    "python/anabranch/papers/README.md",
-    "python/anabranch/papers/*/README.md",
-    "python/anabranch/papers/tcpbp/testbed.md",
+    "python/anabranch/studies/papers/README.md",
+    "python/anabranch/studies/papers/*/README.md",
+    "python/anabranch/studies/papers/tcpbp/testbed.md",
 ]
 exclude_patterns = [
     ".*",

@@ -33,7 +33,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture
 def namespaces() -> Iterator[None]:
     """Skips where no network namespaces can be made. One test at a time has it: others would see its processes, or delay its packets."""
-    from anabranch.linux_network import support
+    from anabranch.engines.kernel.linux_network import support
 
     with open(Path(tempfile.gettempdir()) / "anabranch-tests-namespaces.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -53,7 +53,7 @@ def iperf3() -> None:
 def linux() -> Iterator[None]:
     """Skips where eBPF cannot be loaded. One test at a time has it: names of congestion controls are Linux's."""
     from anabranch import programs
-    from anabranch.linux_programs import libbpf, loaded
+    from anabranch.engines.kernel.linux_programs import libbpf, loaded
 
     with open(Path(tempfile.gettempdir()) / "anabranch-tests-linux.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

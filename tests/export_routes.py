@@ -5,9 +5,9 @@ from collections import defaultdict
 
 import networkx as nx
 
-from anabranch import topologies
-from anabranch.routes import Path, Route, Routes
-from anabranch.topologies import Link, Node, Topology
+from anabranch.engineering.routes import Path, Route, Routes
+from anabranch.network import topologies
+from anabranch.network.topologies import Link, Node, Topology
 
 HOSTILE = (
     "São Paulo", 'quo"ted', "'; reboot #", "$(touch x)", "back\\slash\\", "# comment", "!", "<b>😀</b>", "a, b=c", "nexthop via",

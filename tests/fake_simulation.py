@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.engines.packet import CompiledRun
-from anabranch.interrupts import Interruptible
-from anabranch.limiting import LIMITS
+from anabranch.foundation.interrupts import Interruptible
+from anabranch.results.limiting import LIMITS
 
 Columns = Mapping[str, npt.NDArray[Any]]
 

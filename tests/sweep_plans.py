@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.sweep import Sweep
+from anabranch.studies.sweep import Sweep
 
 SCENARIO = """\
 title = "Two stacks over a link that loses"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from anabranch import Result, Scenario
-from anabranch.captures import CaptureFiles
+from anabranch.results.captures import CaptureFiles
 
 MSS, HEADER, WINDOW = 1460, 40, 64_000_000
 SIZE = 1_000_001

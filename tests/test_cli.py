@@ -17,8 +17,8 @@ from anabranch.cli import run as run_command
 from anabranch.cli import status
 from anabranch.cli.app import app
 from anabranch.cli.overview import COMMANDS
-from anabranch.results import Result
-from anabranch.text_table import TextTable, print_table, quantity
+from anabranch.foundation.text_table import TextTable, print_table, quantity
+from anabranch.results.result import Result
 from scenarios import DESIGN, LINE
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch.comparison import rank
-from anabranch.report.answer import unjudged
+from anabranch.pages.report.answer import unjudged
+from anabranch.results.comparison import rank
 
 
 def values(*rows: tuple[str, str, int, float | None]) -> pl.DataFrame:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _core
-from anabranch.compile import compile_run, longest_round_trip
+from anabranch.compile.run import compile_run, longest_round_trip
+from anabranch.network.topologies import Link, Node, Topology
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.algorithms import REGISTRIES
-from anabranch.topologies import Link, Node, Topology
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))

@@ -125,7 +125,7 @@ def test_a_format_added_by_recipe_reads_a_file_and_names_the_line_of_an_error(re
     (tmp_path / "bad.edges").write_text("# edges\na b 5\nb c\n")
     code = """
 import sys
-from anabranch.topologies import TopologyError, load
+from anabranch.network.topologies import TopologyError, load
 links = load(sys.argv[1]).links
 assert [(link.source, link.target, link.delay_s) for link in links[:2]] == [("a", "b", 0.005), ("b", "a", 0.005)], links
 try:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from anabranch.cli import status
-from anabranch.results import Result
+from anabranch.results.result import Result
 from anabranch.scenario import Scenario
 from scenarios import LINE
 

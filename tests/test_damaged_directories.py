@@ -11,13 +11,13 @@ import pytest
 from fake_simulation import FakeSimulation
 from sweep_plans import sweep
 
-from anabranch import output_files
-from anabranch.results import Result, ResultError
+from anabranch.foundation import output_files
+from anabranch.results.result import Result, ResultError
 from anabranch.runs import execute, tables
 from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
-from anabranch.sweep import SweepError, SweepResult
-from anabranch.sweep.store import Store
+from anabranch.studies.sweep import SweepError, SweepResult
+from anabranch.studies.sweep.store import Store
 from scenarios import LINE
 
 FLIPS = int(os.environ.get("FLIPS", "100"))
@@ -145,7 +145,7 @@ def test_other_readers_take_the_parts_of_a_sweep(swept: Path, library: str) -> N
 def test_a_sealed_file_without_a_table_is_refused(swept: Path, tmp_path: Path) -> None:
     """Somebody else can make a right checksum."""
     shutil.copytree(swept, tmp_path / "swept")
-    from anabranch.checksums import sealed_parquet
+    from anabranch.foundation.checksums import sealed_parquet
 
     (part,) = (tmp_path / "swept" / "flows").iterdir()
     data = output_files.parquet(SweepResult.load(swept).flows)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch.robust import Network, RobustError
-from anabranch.robust.files import pair_rates
+from anabranch.engineering.robust import Network, RobustError
+from anabranch.engineering.robust.files import pair_rates
+from anabranch.network.topologies import load
 from anabranch.scenario import Scenario, ScenarioError
-from anabranch.topologies import load
 
 GRAPH = """NODES 3
 label x y

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "scenario.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.results import Result
+from anabranch.results.result import Result
 from anabranch.scenario import Scenario
 
 EXAMPLE = Path(__file__).parent.parent / "scenarios" / "abilene.toml"

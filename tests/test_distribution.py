@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from anabranch import version
-from anabranch.report import libraries
-from anabranch.topologies import load, topohub_names
+from anabranch.network.topologies import load, topohub_names
+from anabranch.pages.report import libraries
 from distribution import bundle, crates, licences, python_packages
 
 ROOT = crates.ROOT
@@ -62,7 +62,7 @@ def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
     """A wheel has the data of optional packages that the base leaves out."""
     expected = load(topohub_names.BUNDLED)
     script = libraries.vega()
-    monkeypatch.setattr("anabranch.bundled.FOLDER", tmp_path / "bundle")
+    monkeypatch.setattr("anabranch.foundation.bundled.FOLDER", tmp_path / "bundle")
     with bundle.filled(tmp_path / "bundle") as folder:
         texts = (folder / bundle.LICENCES).read_text(encoding="utf-8")
         for crate in crates.linked():
@@ -70,7 +70,7 @@ def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
         assert "University of Washington Interactive Data Lab" in texts
         assert "Piotr Jurkiewicz" in texts
         monkeypatch.setattr(topohub_names, "_data", lambda: None)
-        monkeypatch.setattr("anabranch.report.cache.read", lambda name: None)
+        monkeypatch.setattr("anabranch.pages.report.cache.read", lambda name: None)
         topohub_names.names.cache_clear()
         try:
             assert topohub_names.names() == (topohub_names.BUNDLED,)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import doctor
-from anabranch.extras import EXTRAS
+from anabranch.cli import installation as doctor
+from anabranch.foundation.extras import EXTRAS
 
 
 def found(name: str, directory: Path | None = None) -> doctor.Check:
@@ -44,7 +44,7 @@ def test_clang_needs_its_headers_and_linux_says_why_it_loads_no_program(monkeypa
     def refuse(path: Path) -> None:
         raise ValueError(f"{path.name}: use sudo")
 
-    monkeypatch.setattr("anabranch.linux_programs.loaded.LoadedObject", refuse)
+    monkeypatch.setattr("anabranch.engines.kernel.linux_programs.loaded.LoadedObject", refuse)
     check = found("eBPF")
     assert (check.ok, check.detail, check.needed) == (False, "anabranch_reno.bpf.o: use sudo", False)
     monkeypatch.setenv("PATH", "")
@@ -80,7 +80,7 @@ def test_disk(tmp_path: Path) -> None:
 
 
 def test_without_privileges_the_doctor_says_how_to_get_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.linux_network.support.missing", lambda: "not permitted")
+    monkeypatch.setattr("anabranch.engines.kernel.linux_network.support.missing", lambda: "not permitted")
     monkeypatch.setenv("PATH", "")
     check = found("network namespaces")
     assert (check.ok, check.detail, check.needed) == (False, "not permitted", False)

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anabranch.result_tables import SCHEMAS
+from anabranch.results.schema import SCHEMAS
 from anabranch.scenario import Scenario
 from scenarios import LINE
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import drill
 from anabranch.cli import status
+from anabranch.engines import drill
 from bench import drill as table
 
 SCRIPTS = Path(__file__).parent / "drill"

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
+from anabranch.cli.engine_comparison import compare, picture, tables
 from anabranch.cli.entry import status
-from anabranch.engine_comparison import compare, picture, tables
-from anabranch.results import Result
+from anabranch.results.result import Result
+from anabranch.results.statistics import ratio_of_means, student_t
 from anabranch.runs import execute
-from anabranch.statistics import ratio_of_means, student_t
 
 SCENARIO = """
 [topology]

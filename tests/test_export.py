@@ -18,19 +18,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch import topologies
 from anabranch.cli import status
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
+from anabranch.engineering.routes import Path, Route, Routes
+from anabranch.engineering.routes.export import FORMATS, ExportError, described, export, make, make_plan, read_json
+from anabranch.engineering.routes.export.forwarding import next_hops, paths
+from anabranch.engineering.routes.export.segments import Shortest, compress
+from anabranch.engineering.routes.export.shares import of_sums, up_to
 from anabranch.engines.refusal import refusals
-from anabranch.routes import Path, Route, Routes
-from anabranch.routes.export import FORMATS, ExportError, described, export, make, make_plan, read_json
-from anabranch.routes.export.forwarding import next_hops, paths
-from anabranch.routes.export.segments import Shortest, compress
-from anabranch.routes.export.shares import of_sums, up_to
+from anabranch.network import topologies
+from anabranch.network.topologies import Link, Node, Topology
+from anabranch.network.topologies.export import to_json
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
-from anabranch.topologies import Link, Node, Topology
-from anabranch.topologies.export import to_json
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 
 
@@ -413,7 +413,7 @@ def test_an_interrupt_leaves_no_debris(tmp_path: FilePath) -> None:
     """Interrupted while files are being written: neither the directory nor anything temporary stands there."""
     program = (
         "import signal, sys, time\nfrom pathlib import Path\n"
-        "from anabranch.routes.export.write import _replace\n"
+        "from anabranch.engineering.routes.export.write import _replace\n"
         "class Slow(dict):\n"
         "    def items(self):\n"
         "        for number in range(10_000):\n"

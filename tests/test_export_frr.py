@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from anabranch.routes.export import export, make_plan
-from anabranch.routes.export.plan import Plan
-from anabranch.topologies import Topology
+from anabranch.engineering.routes.export import export, make_plan
+from anabranch.engineering.routes.export.plan import Plan
+from anabranch.network.topologies import Topology
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 from tests.test_export_linux import decoded, hops, in_namespaces, missing, owner
 

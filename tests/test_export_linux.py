@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from anabranch.routes import Routes
-from anabranch.routes.export import export, make_plan
-from anabranch.routes.export.plan import Plan
+from anabranch.engineering.routes import Routes
+from anabranch.engineering.routes.export import export, make_plan
+from anabranch.engineering.routes.export.plan import Plan
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 
 _PATIENCE_S = 300

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.extras import EXTRAS, MissingExtraError, needed
-from anabranch.results import Result
+from anabranch.foundation.extras import EXTRAS, MissingExtraError, needed
+from anabranch.results.result import Result
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -18,8 +18,8 @@ import sys
 for name in {blocked!r}:
     sys.modules[name] = None  # as if it were not installed: importing it fails, and find_spec() finds nothing
 import pathlib
-import anabranch.bundled
-anabranch.bundled.FOLDER = pathlib.Path("no wheel")
+import anabranch.foundation.bundled
+anabranch.foundation.bundled.FOLDER = pathlib.Path("no wheel")
 from anabranch.__main__ import main
 main()
 """
@@ -102,7 +102,7 @@ def test_the_base_runs_a_scenario_and_draws_a_map_without_any_extra(tmp_path: Pa
 def test_a_comparison_without_the_packages_for_pictures_has_its_tables(tmp_path: Path) -> None:
     """With the JavaScript in the user's cache or the wheel; here a page of another process stands for it."""
     (tmp_path / "tiny.toml").write_text(SCENARIO, encoding="utf-8")
-    stand_in = "from anabranch.report import libraries; libraries.vega = str; libraries.check = lambda: None"
+    stand_in = "from anabranch.pages.report import libraries; libraries.vega = str; libraries.check = lambda: None"
     code = WITHOUT.format(blocked=("altair", "vl_convert")).replace("main()", f"{stand_in}\nmain()")
     command = ["compare", "tiny.toml", "--engines", "packet,predict", "--out", "both"]
     done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)

@@ -11,7 +11,7 @@ import pytest
 from report_fixture import write_run_directory
 
 from anabranch.cli import status
-from anabranch.report import figure_files, page
+from anabranch.pages.report import figure_files, page
 
 MM_PER_INCH = 25.4
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import DONE, status
+from anabranch.network.topologies import Link, Node, Topology, TopologyError, load
+from anabranch.network.topologies.words import NAMES, UNITS, word_of
 from anabranch.scenario import Scenario, ScenarioError
-from anabranch.topologies import Link, Node, Topology, TopologyError, load
-from anabranch.topologies.words import NAMES, UNITS, word_of
 
 GRAPHML = (
     '<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">{}</graphml>'

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.network.topologies import Link, Node, Topology, TopologyError, load
 from anabranch.scenario import Scenario, ScenarioError
-from anabranch.topologies import Link, Node, Topology, TopologyError, load
 
 DOT = """/* a comment */ strict digraph "My net" { // another
   node [loss=1, shape=box]; edge [delay="1ms"]

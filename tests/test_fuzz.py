@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch import _core
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of

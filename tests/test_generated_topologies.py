@@ -7,9 +7,18 @@ from itertools import pairwise
 import networkx
 import pytest
 
-from anabranch.topologies import GENERATORS, Topology, TopologyError, load
-from anabranch.topologies.builtin import BUILTINS, tcpbp10
-from anabranch.topologies.generate import dragonfly, dumbbell, fat_tree, grid, leaf_spine, line, parallel, random
+from anabranch.network.topologies import GENERATORS, Topology, TopologyError, load
+from anabranch.network.topologies.builtin import BUILTINS, tcpbp10
+from anabranch.network.topologies.generate import (
+    dragonfly,
+    dumbbell,
+    fat_tree,
+    grid,
+    leaf_spine,
+    line,
+    parallel,
+    random,
+)
 
 
 def graph_of(topology: Topology) -> networkx.DiGraph:

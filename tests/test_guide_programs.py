@@ -12,7 +12,7 @@ import pytest
 
 from anabranch import programs
 from anabranch.cli import status
-from anabranch.results import Result
+from anabranch.results.result import Result
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "congestion-controls-in-linux.md"
 needs_clang = pytest.mark.skipif(
@@ -36,8 +36,8 @@ def changed(source: str, differences: str) -> str:
 
 def accepts_programs() -> str:
     """Why Linux cannot load eBPF here; empty if it can."""
-    from anabranch.linux_programs.libbpf import LinuxError
-    from anabranch.linux_programs.loaded import PINS, LoadedObject
+    from anabranch.engines.kernel.linux_programs.libbpf import LinuxError
+    from anabranch.engines.kernel.linux_programs.loaded import PINS, LoadedObject
 
     reno = programs.find("anabranch_reno")
     assert reno

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import cli, input_files
+from anabranch import cli
+from anabranch.foundation import input_files
+from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import LARGEST_FILE
-from anabranch.toml_text import TomlError, parse
 from scenarios import LINE
 
 NESTED = "[" * 100_000 + "]" * 100_000

@@ -12,9 +12,9 @@ from threading import Event
 
 import pytest
 
-from anabranch import interrupts
-from anabranch.interrupts import Interruptible
-from anabranch.results import Result
+from anabranch.foundation import interrupts
+from anabranch.foundation.interrupts import Interruptible
+from anabranch.results.result import Result
 from scenarios import LINE
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.engines.kernel.simulation import KernelSimulation
-from anabranch.results import Result
+from anabranch.results.result import Result
 from anabranch.runs import execute
 from tests.linux_leftovers import assert_nothing_left, network_namespaces
 

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
+from anabranch.cli.engine_comparison import compare, picture
 from anabranch.cli.entry import status
-from anabranch.compile import compile_run
-from anabranch.engine_comparison import compare, picture
-from anabranch.jitter import jittered
-from anabranch.replay import record
-from anabranch.results import Result
+from anabranch.compile.jitter import jittered
+from anabranch.compile.run import compile_run
+from anabranch.pages.replay import record
+from anabranch.results.result import Result
 from anabranch.runs import execute
 
 SCENARIO = """

@@ -18,14 +18,14 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.cli.entry import status
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines.kernel import hosts
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
+from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
 from anabranch.engines.kernel.settings import StackError, linux_stack
 from anabranch.engines.kernel.simulation import KernelSimulation
-from anabranch.limiting import LIMITS
-from anabranch.linux_network.namespace import NetworkNamespace
-from anabranch.linux_network.system_calls import ticks_per_second
-from anabranch.results import Result
+from anabranch.results.limiting import LIMITS
+from anabranch.results.result import Result
 from anabranch.runs import execute
 from tests.linux_leftovers import assert_nothing_left, network_namespaces
 

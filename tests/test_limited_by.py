@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 from anabranch.engines.kernel.limits import limit_shares
-from anabranch.limiting import LIMITS, limits_by
-from anabranch.report import tables as report_tables
-from anabranch.report.evaluation import evaluate
-from anabranch.results import Result
-from anabranch.run_tables import tables
+from anabranch.pages.report import tables as report_tables
+from anabranch.pages.report.evaluation import evaluate
+from anabranch.results.limiting import LIMITS, limits_by
+from anabranch.results.result import Result
+from anabranch.results.summary import tables
 from anabranch.scenario import Scenario
 
 PATH = """

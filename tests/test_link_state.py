@@ -15,9 +15,10 @@ from browser import Browser, assert_drawn, open_report
 from test_capture import frames, needs_tshark
 from test_report import Page
 
-from anabranch import Result, Scenario, _core, report
-from anabranch.compile import compile_run
-from anabranch.report.figures import figures
+from anabranch import Result, Scenario, _core
+from anabranch.compile.run import compile_run
+from anabranch.pages import report
+from anabranch.pages.report.figures import figures
 from anabranch.scenario import ScenarioError
 
 EVERY = 50

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.linux_network import support
-from anabranch.linux_network.devices import join, open_device
-from anabranch.linux_network.errors import NetworkError
-from anabranch.linux_network.namespace import NetworkNamespace
+from anabranch.engines.kernel.linux_network import support
+from anabranch.engines.kernel.linux_network.devices import join, open_device
+from anabranch.engines.kernel.linux_network.errors import NetworkError
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from tests.linux_leftovers import assert_nothing_left, network_namespaces, processes
 
 pytestmark = pytest.mark.usefixtures("namespaces")
@@ -23,8 +23,8 @@ MARKER = "424242.4242"
 """A number of seconds for which no other process sleeps."""
 
 ENDLESS = f"""
-from anabranch.linux_network.devices import join, open_device
-from anabranch.linux_network.namespace import NetworkNamespace
+from anabranch.engines.kernel.linux_network.devices import join, open_device
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 print("begun", flush=True)
 while True:
     with NetworkNamespace() as one, NetworkNamespace() as other:

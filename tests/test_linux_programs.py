@@ -14,7 +14,7 @@ import pytest
 
 from anabranch import programs
 from anabranch.cli.entry import status
-from anabranch.linux_programs import libbpf, loaded, namespaces
+from anabranch.engines.kernel.linux_programs import libbpf, loaded, namespaces
 
 SOURCES = Path(__file__).parents[1] / "bpf"
 OURS = {

@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch.results import Result
-from anabranch.runs.live_view import COLUMNS, ROWS, chart
+from anabranch.pages.live_view import COLUMNS, ROWS, chart
+from anabranch.results.result import Result
 
 SCENARIO = """
 [topology]

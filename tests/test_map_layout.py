@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from anabranch.topologies.generate import fat_tree
-from anabranch.topologies.map_layout import positions
-from anabranch.topologies.model import Node
-from anabranch.topologies.tiers import structured
+from anabranch.network.topologies.generate import fat_tree
+from anabranch.network.topologies.map_layout import positions
+from anabranch.network.topologies.model import Node
+from anabranch.network.topologies.tiers import structured
 
 
 def test_a_degree_of_longitude_is_as_wide_as_its_latitude_makes_it() -> None:

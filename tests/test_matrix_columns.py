@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
 
-from anabranch.results import Result
+from anabranch.results.result import Result
 from anabranch.runs import Plan, execute, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario

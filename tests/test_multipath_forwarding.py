@@ -8,14 +8,14 @@ import networkx
 import polars as pl
 import pytest
 
-from anabranch.compile import compile_run
-from anabranch.papers import registry
-from anabranch.papers.multipath_forwarding import parallel_claims
-from anabranch.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
-from anabranch.papers.statements import Statements, judged, load
-from anabranch.papers.study import Claim
-from anabranch.report.chart import with_interval
+from anabranch.compile.run import compile_run
+from anabranch.pages.report.chart import with_interval
 from anabranch.scenario import Scenario
+from anabranch.studies.papers import registry
+from anabranch.studies.papers.multipath_forwarding import parallel_claims
+from anabranch.studies.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
+from anabranch.studies.papers.statements import Statements, judged, load
+from anabranch.studies.papers.study import Claim
 
 SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import Scenario, ScenarioError, flow_trace
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario.arrivals import mean_size
 from anabranch.scenario.traffic import Short
 
@@ -115,9 +115,9 @@ def test_a_matrix_gives_each_pair_its_rate(tmp_path: Path) -> None:
 
 
 def test_the_demands_of_a_topology_are_those_of_anabranch_robust() -> None:
-    from anabranch import robust
-    from anabranch.robust.files import pair_rates
-    from anabranch.topologies import load
+    from anabranch.engineering import robust
+    from anabranch.engineering.robust.files import pair_rates
+    from anabranch.network.topologies import load
 
     topology = load("sndlib/abilene")
     expected = pair_rates("demands", robust.Network.of(topology, 1e9))

@@ -63,9 +63,9 @@ def test_what_it_makes_compiles_runs_and_outdoes_reno_under_loss(
 def test_linux_accepts_what_it_makes_and_calls_it_with_the_simulators_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from anabranch.linux_programs import trace_file
-    from anabranch.linux_programs.libbpf import LinuxError
-    from anabranch.linux_programs.loaded import LoadedObject
+    from anabranch.engines.kernel.linux_programs import trace_file
+    from anabranch.engines.kernel.linux_programs.libbpf import LinuxError
+    from anabranch.engines.kernel.linux_programs.loaded import LoadedObject
 
     reno = programs.find("anabranch_reno")
     assert reno

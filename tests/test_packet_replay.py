@@ -15,7 +15,7 @@ from browser import Browser, violations
 from report_fixture import change_manifest
 
 from anabranch.engines.packet import CompiledRun, Simulation, new_simulation
-from anabranch.replay import Recording, ReplayError, record, write
+from anabranch.pages.replay import Recording, ReplayError, record, write
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 
@@ -236,8 +236,8 @@ def test_the_player_shows_what_is_on_the_links_and_plays_on(
 
 
 def test_the_recording_ends_where_the_page_is_full(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.replay.recording.MOST_CROSSINGS", 500)
-    monkeypatch.setattr("anabranch.replay.recording._EVENTS", 100)
+    monkeypatch.setattr("anabranch.pages.replay.recording.MOST_CROSSINGS", 500)
+    monkeypatch.setattr("anabranch.pages.replay.recording._EVENTS", 100)
     found = record(directory, at_s=0.5, for_s=1)
     assert found.is_cut
     assert 0.5 < found.until_s < 1.5

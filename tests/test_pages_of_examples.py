@@ -7,9 +7,9 @@ from browser import Browser, assert_drawn, open_report
 from test_packet_replay import READY
 from test_report import Page
 
-from anabranch import report
-from anabranch.replay import record
-from anabranch.replay import write as write_replay
+from anabranch.pages import report
+from anabranch.pages.replay import record
+from anabranch.pages.replay import write as write_replay
 from anabranch.scenario import Scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
-from anabranch.papers.fixed_robust_routing.parallel import delays
-from anabranch.papers.kikolo.states import equilibrium
 from anabranch.runs import execute
+from anabranch.studies.papers.fixed_robust_routing.parallel import delays
+from anabranch.studies.papers.kikolo.states import equilibrium
 
-PAPERS = Path(__file__).parent.parent / "python" / "anabranch" / "papers"
+PAPERS = Path(__file__).parent.parent / "python" / "anabranch" / "studies" / "papers"
 SEGMENT_BITS = 1460 * 8
 
 

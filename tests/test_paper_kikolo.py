@@ -2,8 +2,8 @@
 
 import pytest
 
-from anabranch.papers.kikolo import friendliness, readings, states, throughput
-from anabranch.papers.kikolo.cells import KIKOLO, NAMES, Cell, power, rates
+from anabranch.studies.papers.kikolo import friendliness, readings, states, throughput
+from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, Cell, power, rates
 
 
 def test_the_mended_equations_balance_every_state() -> None:

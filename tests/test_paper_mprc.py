@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import topologies
-from anabranch.papers import registry
-from anabranch.papers.mprc import bounds, fairness, in_order, measure
-from anabranch.papers.study import Table
+from anabranch.network import topologies
+from anabranch.studies.papers import registry
+from anabranch.studies.papers.mprc import bounds, fairness, in_order, measure
+from anabranch.studies.papers.study import Table
 
 README = registry.folder("mprc") / "README.md"
 THESIS = Path(__file__).parents[2] / "shared" / "papers" / "mprc.txt"

@@ -7,12 +7,12 @@ import networkx
 import polars as pl
 import pytest
 
-from anabranch.papers.tcpbp import asymmetry, copies, networks, running_times, throughput, together
-from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
-from anabranch.routes import Search
+from anabranch.engineering.routes import Search
+from anabranch.network.topologies import Link, Node, Topology
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
-from anabranch.topologies import Link, Node, Topology
+from anabranch.studies.papers.tcpbp import asymmetry, copies, networks, running_times, throughput, together
+from anabranch.studies.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
 
 SHORT = '[run]\nduration = "4s"\nwarm_up = "1s"\n'
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import progress
 from anabranch.cli import status
+from anabranch.engineering.plan.search import Searcher
 from anabranch.engines.packet import CompiledRun
-from anabranch.papers import charts, lab, measures, page, published, readme, registry
-from anabranch.papers.fixed_robust_routing import choices
-from anabranch.papers.study import Claim, Findings, Lab, Number, Picture, Table
-from anabranch.plan.search import Searcher
+from anabranch.foundation import progress
 from anabranch.runs import Plan, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
+from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry
+from anabranch.studies.papers.fixed_robust_routing import choices
+from anabranch.studies.papers.study import Claim, Findings, Lab, Number, Picture, Table
 from scenarios import LINE
 
 EXPECTED = Path(__file__).parent / "papers"
@@ -198,7 +198,7 @@ def _toy(directory: Path) -> tuple[Lab, Findings]:
 
 def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, findings = _toy(tmp_path)
-    from anabranch.papers import findings as documents
+    from anabranch.studies.papers import findings as documents
 
     documents.write(place, findings)
     readme.write(place, findings)

@@ -10,8 +10,9 @@ import networkx
 import numpy as np
 import pytest
 
-from anabranch import _core, topologies
-from anabranch.routes import Search, completed
+from anabranch import _core
+from anabranch.engineering.routes import Search, completed
+from anabranch.network import topologies
 
 NAME = "sndlib/abilene"
 

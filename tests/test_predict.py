@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from anabranch import predict
 from anabranch.cli import status
-from anabranch.predict import PathQuality, advantage, round_trip, table
+from anabranch.engineering import predict
+from anabranch.engineering.predict import PathQuality, advantage, round_trip, table
 
 NAMES = list(predict.MODELS)
 EXTRA: dict[str, dict[str, float]] = {

@@ -8,14 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import Scenario, comparison
+from anabranch import Scenario
 from anabranch.cli.entry import status
 from anabranch.cli.exit_status import FAILED
 from anabranch.engines.predict import PredictedRun
-from anabranch.report import evaluation
-from anabranch.report.outcomes import outcomes
-from anabranch.report.treatments import CONDITION, TREATMENT
-from anabranch.results import Result
+from anabranch.pages.report import evaluation
+from anabranch.pages.report.outcomes import outcomes
+from anabranch.pages.report.treatments import CONDITION, TREATMENT
+from anabranch.results import comparison
+from anabranch.results.result import Result
 from anabranch.runs import execute
 from anabranch.runs.errors import RunError
 

@@ -10,7 +10,7 @@ from anabranch.runs import RunError
 from anabranch.scenario import Scenario
 
 CONTROLS = '''
-from anabranch.control import Control
+from anabranch.engines.control import Control
 
 
 class Reno(Control):

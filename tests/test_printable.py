@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from anabranch.cli import status
-from anabranch.csv_tables import guarded
-from anabranch.csv_text import unguarded
-from anabranch.printable import printable, printable_json, printable_line
+from anabranch.foundation.csv_text import unguarded
+from anabranch.foundation.printable import printable, printable_json, printable_line
+from anabranch.results.csv import guarded
 from anabranch.scenario.trace import parse
 
 HOSTILE = "\x1b]0;owned\x07\x9b2J\u202egnp.\r [bold]"

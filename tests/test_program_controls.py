@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import _core, programs
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.programs import needs
 from anabranch.runs import RunError
 from anabranch.scenario import Scenario, ScenarioError

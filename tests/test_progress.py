@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
-from anabranch.progress import Reporter
+from anabranch.foundation.progress import Reporter
 from anabranch.runs.jobs import spread
 from anabranch.runs.run import Run
 from anabranch.scenario import Case, Scenario, warnings
@@ -74,7 +74,7 @@ def test_the_search_for_warnings_says_that_it_goes_on(
 ) -> None:
     """It computes the routes of all pairs, which takes seconds in a large network."""
     for name, value in (("QUIET_S", 0), ("LINE_INTERVAL_S", 0.01), ("STATUS_INTERVAL_S", 0)):
-        monkeypatch.setattr(f"anabranch.progress.{name}", value)
+        monkeypatch.setattr(f"anabranch.foundation.progress.{name}", value)
 
     def slow(case: Case) -> Iterator[Problem]:
         time.sleep(0.2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.papers import published, registry
+from anabranch.studies.papers import published, registry
 
 TEXTS = Path(__file__).parents[2] / "shared" / "papers"
 """The papers as plain text; not part of the repository."""

@@ -10,15 +10,15 @@ import pytest
 
 from anabranch import _core
 from anabranch.cli import status
-from anabranch.compile import compile_run
-from anabranch.control import Congestion, Control
+from anabranch.compile.run import compile_run
+from anabranch.engines.control import Congestion, Control
 from anabranch.runs import RunError
 from anabranch.scenario import Scenario, ScenarioError
 
 Table = Mapping[str, object]
 
 CONTROLS = '''
-from anabranch.control import Control
+from anabranch.engines.control import Control
 
 
 class Reno(Control):
@@ -145,7 +145,7 @@ def test_a_class_of_another_kind_is_refused_before_the_run(directory: Path) -> N
 MARKS = """\
 from pathlib import Path
 
-from anabranch.control import Control
+from anabranch.engines.control import Control
 
 Path("executed").touch()
 

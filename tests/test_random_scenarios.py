@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.fuzz import predicted

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
-from anabranch.papers.registry import PAPERS
 from anabranch.scenario import Scenario
+from anabranch.studies.papers.registry import PAPERS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

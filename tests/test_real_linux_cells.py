@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import units
+from anabranch.foundation import units
 from bench.peers.linux import kernel
 from validation import __main__ as validate
 from validation.against_real_linux import Result, first_share, shares_by_size

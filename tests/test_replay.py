@@ -9,9 +9,9 @@ import pytest
 
 from anabranch import programs
 from anabranch.cli.entry import status
-from anabranch.linux_programs.layouts import Btf
-from anabranch.linux_programs.replay import replay
-from anabranch.linux_programs.trace_file import Records, read_header, read_records
+from anabranch.engines.kernel.linux_programs.layouts import Btf
+from anabranch.engines.kernel.linux_programs.replay import replay
+from anabranch.engines.kernel.linux_programs.trace_file import Records, read_header, read_records
 
 CALLS = Path(__file__).parent / "calls"
 """Some hundred of the calls that docs/validation/index.md speaks of, of each control."""

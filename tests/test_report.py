@@ -21,8 +21,9 @@ import polars as pl
 import pytest
 from report_fixture import ROUTINGS, STACKS, change_manifest, replace_table, write_run_directory
 
-from anabranch import checksums, report, statistics
-from anabranch.report import (
+from anabranch.foundation import checksums
+from anabranch.pages import report
+from anabranch.pages.report import (
     answer,
     chart,
     evaluation,
@@ -34,6 +35,7 @@ from anabranch.report import (
     series,
     tables,
 )
+from anabranch.results import statistics
 from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
 from scenarios import LINE
@@ -113,9 +115,7 @@ def write(directory: Path, **options: object) -> tuple[Path, Page]:
 
 
 def test_nothing_heavy_is_imported_with_the_package() -> None:
-    code = (
-        "import sys, anabranch.report; print({'polars', 'altair', 'jinja2', 'vl_convert', 'networkx'} & {*sys.modules})"
-    )
+    code = "import sys, anabranch.pages.report; print({'polars', 'altair', 'jinja2', 'vl_convert', 'networkx'} & {*sys.modules})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"
 

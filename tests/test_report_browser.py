@@ -12,7 +12,7 @@ from browser import Browser, assert_drawn, open_report, violations
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 from test_report import HOSTILE, Page, write
 
-from anabranch import report
+from anabranch.pages import report
 from anabranch.scenario import Scenario
 
 

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from browser import Browser, assert_drawn, open_report
 
-from anabranch import report
-from anabranch.comparison import rank
-from anabranch.replay import page as player
-from anabranch.replay import record
-from anabranch.report import evaluation, outcomes, swept
-from anabranch.report.run_directory import read
-from anabranch.report.swept import Axis
-from anabranch.run_tables import tables
+from anabranch.pages import report
+from anabranch.pages.replay import page as player
+from anabranch.pages.replay import record
+from anabranch.pages.report import evaluation, outcomes, swept
+from anabranch.pages.report.run_directory import read
+from anabranch.pages.report.swept import Axis
+from anabranch.results.comparison import rank
+from anabranch.results.summary import tables
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 

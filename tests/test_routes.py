@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch import progress
 from anabranch.cli import status
-from anabranch.predict import round_trip
-from anabranch.routes import Search, completed, quantities
-from anabranch.routes.compare import compare
-from anabranch.topologies import Link, Node, Topology, load
+from anabranch.engineering.predict import round_trip
+from anabranch.engineering.routes import Search, completed, quantities
+from anabranch.engineering.routes.compare import compare
+from anabranch.foundation import progress
+from anabranch.network.topologies import Link, Node, Topology, load
 
 TEN, OTHER_TEN = load("tcpbp10"), load("tcpbp10-d23-0.0044")
 

@@ -15,11 +15,12 @@ import pytest
 from fake_simulation import FakeSimulation, interrupt_runs
 from report_fixture import write_run_directory
 
-from anabranch import checksums, output_files, report
 from anabranch.engines.packet import CompiledRun
-from anabranch.locks import Lock
-from anabranch.output_files import FileError
-from anabranch.results import Result
+from anabranch.foundation import checksums, output_files
+from anabranch.foundation.locks import Lock
+from anabranch.foundation.output_files import FileError
+from anabranch.pages import report
+from anabranch.results.result import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
 from anabranch.runs.manifest import FORMAT, ManifestError
 from anabranch.scenario import Scenario
@@ -403,7 +404,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_table_is_named(tmp_path: Path) -
     """Wherever its file ends: in a column, or in the metadata behind them."""
     code = (
         "import sys, resource, polars\nfrom pathlib import Path\n"
-        "from anabranch.output_files import FileError, parquet, write_new_table\n"
+        "from anabranch.foundation.output_files import FileError, parquet, write_new_table\n"
         "table = polars.DataFrame({f'column {number}': [0.5 * row for row in range(50)] for number in range(40)})\n"
         "for size in range(4, len(parquet(table)), 500):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))\n"

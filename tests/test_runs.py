@@ -12,8 +12,8 @@ from fake_simulation import FakeSimulation, interrupt_runs
 
 from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
-from anabranch.result_tables import SCHEMAS, frame
-from anabranch.results import Result, ResultError, result_hash
+from anabranch.results.result import Result, ResultError, result_hash
+from anabranch.results.schema import SCHEMAS, frame
 from anabranch.runs import RunError, execute, recorder
 from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines.refusal import refusals
+from anabranch.foundation.toml_text import format_path, line_numbers
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.settings import put, with_values
-from anabranch.toml_text import format_path, line_numbers
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))

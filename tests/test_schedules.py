@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, _core
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import ScenarioError
 
 MS = 10**9

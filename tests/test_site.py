@@ -69,8 +69,8 @@ def test_the_reference_has_the_docstrings(site: Path) -> None:
     text = (site / "docs" / "reference.html").read_text(encoding="utf-8")
     for name in (
         "anabranch.scenario.Scenario",
-        "anabranch.results.Result.flows",
-        "anabranch.predict.mathis",
-        "anabranch.plan.Planner",
+        "anabranch.results.result.Result.flows",
+        "anabranch.engineering.predict.mathis",
+        "anabranch.engineering.plan.Planner",
     ):
         assert f'id="{name}"' in text, name

@@ -18,8 +18,8 @@ import pytest
 from test_program_controls import compiled, needs_clang
 
 from anabranch import _core
-from anabranch.compile import compile_run
-from anabranch.results import Result
+from anabranch.compile.run import compile_run
+from anabranch.results.result import Result
 from anabranch.scenario import Scenario
 
 SOON_S = 20.0
@@ -44,7 +44,7 @@ CONTROLS = """
 import time
 from pathlib import Path
 
-from anabranch.control import Control
+from anabranch.engines.control import Control
 
 def wait(pause_s=0.0):
     Path("reached").touch()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.results import Result
+from anabranch.results.result import Result
 from scenarios import LINE
 
 NETWORK = "source,target,capacity,delay\nA,B,10Mbps,5ms\nB,C,1Gbps,5ms\n"

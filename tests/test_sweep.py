@@ -20,15 +20,17 @@ from fake_simulation import FakeSimulation
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import progress, statistics
 from anabranch.cli import status
 from anabranch.engines.packet import CompiledRun
-from anabranch.output_files import FileError
-from anabranch.progress import Shown
-from anabranch.results import Result
+from anabranch.foundation import progress
+from anabranch.foundation.output_files import FileError
+from anabranch.foundation.progress import Shown
+from anabranch.network.topologies import topohub_names
+from anabranch.results import statistics
+from anabranch.results.result import Result
 from anabranch.runs.kept import engine_build
 from anabranch.scenario import Scenario
-from anabranch.sweep import (
+from anabranch.studies.sweep import (
     Sweep,
     SweepError,
     SweepResult,
@@ -38,10 +40,9 @@ from anabranch.sweep import (
     tasks,
     workers,
 )
-from anabranch.sweep.columns import FACTS, HEAD, TAKEN
-from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, Task, execute
-from anabranch.sweep.until import Rounds, Until
-from anabranch.topologies import topohub_names
+from anabranch.studies.sweep.columns import FACTS, HEAD, TAKEN
+from anabranch.studies.sweep.tasks import Batch, Chunk, OtherBuildError, Task, execute
+from anabranch.studies.sweep.until import Rounds, Until
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 
@@ -157,7 +158,7 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
     """The others of its chunk have results, and the same command tries it again, and no other."""
     monkeypatch.setattr(execution, "MOST_DEATHS", 2)
     (tmp_path / "deadly.py").write_text(
-        "import os\nfrom anabranch.control import Control\n"
+        "import os\nfrom anabranch.engines.control import Control\n"
         "class Deadly(Control):\n    def __init__(self, flow):\n        os.kill(os.getpid(), 9)\n"
     )
     more = '[[treatments.zip]]\n"stacks.x.congestion" = ["newreno", { python = "deadly.py:Deadly" }, "cubic"]\nrun.duration = ["100ms", "200ms", "300ms"]'
@@ -173,7 +174,7 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
 def test_a_control_that_ctrl_c_interrupts_is_not_refused(tmp_path: Path) -> None:
     """The same command must try its run again. The first Ctrl-C cuts the control off."""
     (tmp_path / "slow.py").write_text(
-        "import os, signal, time\nfrom anabranch.control import Control\n"
+        "import os, signal, time\nfrom anabranch.engines.control import Control\n"
         "class Slow(Control):\n    told = []\n    def avoid_congestion(self, ack, growth):\n"
         "        if not self.told:\n            os.kill(os.getpid(), signal.SIGINT)\n"
         "        self.told.append(1)\n        while True:\n            time.sleep(0.1)\n"
@@ -190,7 +191,7 @@ def test_progress_is_shown_while_the_first_run_goes_on(
 ) -> None:
     """Runs of the kernel engine, one after another in the command's process, take minutes each."""
     (tmp_path / "slow.py").write_text(
-        "import time\nfrom anabranch.control import Control\n"
+        "import time\nfrom anabranch.engines.control import Control\n"
         "class Slow(Control):\n    def __init__(self, flow):\n        super().__init__(flow)\n        time.sleep(1)\n"
     )
     monkeypatch.setattr(progress, "QUIET_S", 0.0)

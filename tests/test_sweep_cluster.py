@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
 from anabranch.cli import status
-from anabranch.sweep import Sweep, SweepError, execution, store
-from anabranch.sweep.cluster import Cluster
+from anabranch.studies.sweep import Sweep, SweepError, execution, store
+from anabranch.studies.sweep.cluster import Cluster
 
 Client = pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'").Client
 
@@ -114,7 +114,7 @@ def test_a_scheduler_that_dies_ends_the_command_which_then_goes_on(
 def test_a_cluster_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
+    monkeypatch.setattr("anabranch.studies.sweep.cluster.CONNECT_S", 1)
     assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), "--cluster", "tcp://127.0.0.1:9"]) == 1
     assert "cluster tcp://127.0.0.1:9: no scheduler answers" in capsys.readouterr().err
 
@@ -130,10 +130,10 @@ def test_a_server_that_is_none_of_dask_is_refused(
     says: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Such as the scheduler's dashboard: it takes the connection, and says nothing or something else."""
-    monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
-    monkeypatch.setattr("anabranch.sweep.cluster.ASK_S", 0.1)
+    monkeypatch.setattr("anabranch.studies.sweep.cluster.CONNECT_S", 1)
+    monkeypatch.setattr("anabranch.studies.sweep.cluster.ASK_S", 0.1)
     for name in ("QUIET_S", "STATUS_INTERVAL_S"):
-        monkeypatch.setattr(f"anabranch.progress.{name}", 0)
+        monkeypatch.setattr(f"anabranch.foundation.progress.{name}", 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         taken = []
@@ -161,8 +161,8 @@ def test_progress_says_that_a_cluster_has_no_worker(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("anabranch.progress.QUIET_S", 0)
-    monkeypatch.setattr("anabranch.progress.LINE_INTERVAL_S", 0)
+    monkeypatch.setattr("anabranch.foundation.progress.QUIET_S", 0)
+    monkeypatch.setattr("anabranch.foundation.progress.LINE_INTERVAL_S", 0)
     found = sweep(tmp_path)
     collect = Cluster.collect
     looks = 0

@@ -13,12 +13,12 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan
 
-from anabranch.sweep import Sweep, SweepResult
+from anabranch.studies.sweep import Sweep, SweepResult
 
 SWEEP = """
 import sys
 from anabranch import cli
-from anabranch.sweep import execution, tasks, workers
+from anabranch.studies.sweep import execution, tasks, workers
 from bench.kills.process import KilledAtChange
 execution.FLUSH_S, execution.CHUNK_S = 0.05, 0.02
 def noted(chunk, *arguments):
@@ -146,7 +146,7 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path: Path, jobs: int) 
 def test_worker_processes_end_with_a_killed_command(tmp_path: Path) -> None:
     big(tmp_path)
     process = start(tmp_path, jobs=2)
-    mark = "anabranch.sweep.process"
+    mark = "anabranch.studies.sweep.process"
     while len(children := processes_of(process.pid, mark)) < 2:
         assert process.poll() is None
         time.sleep(0.02)

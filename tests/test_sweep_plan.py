@@ -8,7 +8,7 @@ import pytest
 from sweep_plans import plan, sweep
 
 from anabranch.scenario import ScenarioError
-from anabranch.sweep import (
+from anabranch.studies.sweep import (
     PlanError,
     Sweep,
 )

@@ -7,11 +7,12 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
-from anabranch import progress, statistics, units
 from anabranch.cli import status
-from anabranch.report.run_directory import read as report_of
+from anabranch.foundation import progress, units
+from anabranch.pages.report.run_directory import read as report_of
+from anabranch.results import statistics
 from anabranch.scenario import Scenario
-from anabranch.sweep import (
+from anabranch.studies.sweep import (
     Sweep,
     run_directory,
 )

@@ -11,13 +11,21 @@ from statistics import median
 
 import pytest
 
-from anabranch.papers.tcpbp import networks
-from anabranch.papers.tcpbp.networks import DELAY, TCPBP
-from anabranch.papers.tcpbp.testbed import lab, rules
-from anabranch.papers.tcpbp.testbed.link_state import LinkState
-from anabranch.papers.tcpbp.testbed.plan import HOST_PORT, METRICS, PROBE_BPS, SOURCE_PORTS, Plan, address, source_port
-from anabranch.papers.tcpbp.testbed.probes import Probes
-from anabranch.papers.tcpbp.testbed.switches import SCHEMA
+from anabranch.studies.papers.tcpbp import networks
+from anabranch.studies.papers.tcpbp.networks import DELAY, TCPBP
+from anabranch.studies.papers.tcpbp.testbed import lab, rules
+from anabranch.studies.papers.tcpbp.testbed.link_state import LinkState
+from anabranch.studies.papers.tcpbp.testbed.plan import (
+    HOST_PORT,
+    METRICS,
+    PROBE_BPS,
+    SOURCE_PORTS,
+    Plan,
+    address,
+    source_port,
+)
+from anabranch.studies.papers.tcpbp.testbed.probes import Probes
+from anabranch.studies.papers.tcpbp.testbed.switches import SCHEMA
 
 PLAN = Plan.drawn(1, 4.0)
 

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from anabranch.topologies import Link, Node, Topology, TopologyError, load, names, suggest
-from anabranch.topologies.attributes import ATTRIBUTES, _with_unit
-from anabranch.topologies.builtin import BUILTINS
-from anabranch.topologies.draft import Draft
-from anabranch.topologies.export import to_graphml, to_json
-from anabranch.topologies.loading import LARGEST_TOPOLOGY
-from anabranch.topologies.model import EARTH_RADIUS_M, great_circle_m
-from anabranch.topologies.plot import crosses, svg
-from anabranch.units import DURATIONS
+from anabranch.foundation.units import DURATIONS
+from anabranch.network.topologies import Link, Node, Topology, TopologyError, load, names, suggest
+from anabranch.network.topologies.attributes import ATTRIBUTES, _with_unit
+from anabranch.network.topologies.builtin import BUILTINS
+from anabranch.network.topologies.draft import Draft
+from anabranch.network.topologies.export import to_graphml, to_json
+from anabranch.network.topologies.loading import LARGEST_TOPOLOGY
+from anabranch.network.topologies.model import EARTH_RADIUS_M, great_circle_m
+from anabranch.network.topologies.plot import crosses, svg
 
 HOSTILE = Path(__file__).parent / "hostile"
 
@@ -600,7 +600,7 @@ def test_a_topology_of_thousands_of_nodes_without_places_is_drawn() -> None:
 
 def test_importing_is_light() -> None:
     heavy = {"networkx", "topohub", "numpy", "polars", "xml.etree.ElementTree"}
-    code = f"import sys, anabranch.topologies; print(sorted({heavy!r} & set(sys.modules)))"
+    code = f"import sys, anabranch.network.topologies; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

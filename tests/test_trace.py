@@ -16,10 +16,10 @@ from linux_leftovers import assert_nothing_left, network_namespaces
 
 from anabranch import programs
 from anabranch.cli.entry import status
-from anabranch.linux_programs import libbpf
-from anabranch.linux_programs.layouts import Btf, Field
-from anabranch.linux_programs.loaded import available
-from anabranch.linux_programs.trace_file import RECORD, SOCKET_BYTES, read_header, read_records
+from anabranch.engines.kernel.linux_programs import libbpf
+from anabranch.engines.kernel.linux_programs.layouts import Btf, Field
+from anabranch.engines.kernel.linux_programs.loaded import available
+from anabranch.engines.kernel.linux_programs.trace_file import RECORD, SOCKET_BYTES, read_header, read_records
 
 SOURCES = Path(__file__).parents[1] / "bpf"
 

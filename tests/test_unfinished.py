@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from report_fixture import write_run_directory
 
-from anabranch.report import page
-from anabranch.report.run_directory import read
-from anabranch.results import Result
-from anabranch.run_tables import tables
+from anabranch.pages.report import page
+from anabranch.pages.report.run_directory import read
+from anabranch.results.result import Result
+from anabranch.results.summary import tables
 
 DURATION_S = 30.0
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch import units
-from anabranch.units import QueueLimit, UnitError
+from anabranch.foundation import units
+from anabranch.foundation.units import QueueLimit, UnitError
 
 
 @pytest.mark.parametrize(

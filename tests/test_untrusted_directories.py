@@ -14,14 +14,14 @@ import polars as pl
 import pytest
 from sweep_plans import plan, sweep
 
-from anabranch import checksums
 from anabranch.cli import status
-from anabranch.output_files import FileError
-from anabranch.results import Result, ResultError
+from anabranch.foundation import checksums
+from anabranch.foundation.output_files import FileError
+from anabranch.results.result import Result, ResultError
 from anabranch.runs import manifest
 from anabranch.scenario import Scenario
-from anabranch.sweep import SweepError, SweepResult
-from anabranch.sweep.store import Store
+from anabranch.studies.sweep import SweepError, SweepResult
+from anabranch.studies.sweep.store import Store
 from scenarios import LINE
 
 LONGEST_S = 60
@@ -348,7 +348,7 @@ def test_replay_executes_no_control_unasked(tmp_path: Path, capsys: pytest.Captu
     """The manifest names the file, which anybody may have put there. The message says what would be executed."""
     mark, directory = tmp_path / "executed", tmp_path / "run"
     (tmp_path / "control.py").write_text(
-        f"from pathlib import Path\nfrom anabranch.control import Control\nPath({str(mark)!r}).touch()\nclass Mine(Control):\n    pass\n"
+        f"from pathlib import Path\nfrom anabranch.engines.control import Control\nPath({str(mark)!r}).touch()\nclass Mine(Control):\n    pass\n"
     )
     text = (
         LINE.replace('stack = "newreno"', 'stack = "mine"') + '[stacks]\nmine.congestion.python = "control.py:Mine"\n'

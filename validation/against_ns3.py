@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario
 from bench.peers import ns3
 from validation.section import Section, megabits

@@ -4,9 +4,9 @@ from functools import partial
 from math import sqrt
 from threading import Event
 
-from anabranch.array_types import Columns
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
+from anabranch.foundation.array_types import Columns
 from anabranch.scenario import Scenario
 from validation.section import Section, percent
 from validation.work import Unrecorded, in_parallel, seconds

@@ -6,7 +6,7 @@ Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is
 from collections.abc import Callable
 from math import log, sqrt
 
-from anabranch import predict
+from anabranch.engineering import predict
 
 SEGMENT = 1 / 8
 """Bytes of a segment of one bit: a rate in bits per second is then one in packets per second."""

@@ -4,10 +4,10 @@ from functools import partial
 from statistics import fmean
 from threading import Event
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
-from anabranch.papers.kikolo.states import equilibrium
 from anabranch.scenario import Scenario
+from anabranch.studies.papers.kikolo.states import equilibrium
 from validation.section import Section
 from validation.work import Unrecorded, in_parallel, one_link
 

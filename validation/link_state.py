@@ -8,10 +8,10 @@ from statistics import fmean
 import networkx
 import polars as pl
 
-from anabranch.result_tables import PATH_SEPARATOR
+from anabranch.network.topologies import load
+from anabranch.results.schema import PATH_SEPARATOR
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
-from anabranch.topologies import load
 from validation.section import Section
 from validation.work import in_parallel
 

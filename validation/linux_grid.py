@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.peers import PeerCrash, ns2

@@ -11,7 +11,7 @@ from math import isnan
 from threading import Event
 from typing import Any
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.peers.linux import case as peer

@@ -7,10 +7,10 @@ from math import prod, sqrt
 from statistics import mean
 from typing import Any
 
-from anabranch import topologies
-from anabranch.predict import round_trip
-from anabranch.routes import Search, completed
-from anabranch.routes.compare import HEURISTIC, OPTIMUM, Comparison, compare
+from anabranch.engineering.predict import round_trip
+from anabranch.engineering.routes import Search, completed
+from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, Comparison, compare
+from anabranch.network import topologies
 from validation.section import Section
 from validation.work import in_parallel
 

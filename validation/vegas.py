@@ -5,7 +5,7 @@ from itertools import product
 from threading import Event
 from typing import Any
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from validation.section import Section

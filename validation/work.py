@@ -9,10 +9,10 @@ from statistics import fmean, stdev
 from threading import Event
 from typing import Any, TypeVar
 
-from anabranch.array_types import Columns
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
-from anabranch.progress import Steps
+from anabranch.foundation.array_types import Columns
+from anabranch.foundation.progress import Steps
 from anabranch.scenario import Scenario
 
 Value = TypeVar("Value")

@@ -9,8 +9,8 @@ from typing import Any
 
 import networkx as nx
 
-from anabranch.topologies.loading import load
-from anabranch.topologies.model import Topology
+from anabranch.network.topologies.loading import load
+from anabranch.network.topologies.model import Topology
 
 PAYLOAD = 1460 / 1500
 PACKET_BITS = 12_000

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from anabranch.array_types import Columns
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
+from anabranch.foundation.array_types import Columns
 from anabranch.scenario import Scenario
 from bench.fast_rto.cases import Case
 

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
-from anabranch.progress import Steps
+from anabranch.foundation.progress import Steps
 from bench.fuzz import keys, predicted, read, run
 from bench.fuzz.broken import broken
 from bench.fuzz.scenarios import random_scenario

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.array_types import Columns
 from anabranch.engines.packet import Outcome
+from anabranch.foundation.array_types import Columns
 
 ROUNDING = 1e-9
 """The relative error that sums of rounded numbers may have."""

@@ -7,8 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 from anabranch.engines.refusal import refusals
+from anabranch.foundation.toml_text import Path, format_path
 from anabranch.scenario import Scenario, ScenarioError, Variant, walk
-from anabranch.toml_text import Path, format_path
 from bench.fuzz.originals import EVERYTHING
 
 ODD: tuple[Any, ...] = (

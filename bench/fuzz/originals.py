@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from anabranch.topologies.export import to_graphml, to_json
-from anabranch.topologies.generate import line
+from anabranch.network.topologies.export import to_graphml, to_json
+from anabranch.network.topologies.generate import line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SCRIPTS = Path(__file__).parents[2] / "tests" / "drill"

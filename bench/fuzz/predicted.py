@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.array_types import Columns
 from anabranch.engines.packet import CompiledRun
 from anabranch.engines.predict import PredictedRun
+from anabranch.foundation.array_types import Columns
 from bench.fuzz.invariants import beyond
 from bench.fuzz.scenarios import compiled, random_scenario
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
-from anabranch.array_types import Columns
 from anabranch.engines import packet
+from anabranch.foundation.array_types import Columns
 from bench.fuzz.invariants import violations
 from bench.fuzz.scenarios import compiled, random_scenario
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from anabranch import _core, flow_trace
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 from bench.fuzz.originals import SCENARIOS
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from anabranch.results import MANIFEST, REPORT
-from anabranch.runs.stored import RESULT, WORKSPACE, StoredResult
+from anabranch.results.result import MANIFEST, REPORT
+from anabranch.results.stored import RESULT, WORKSPACE, StoredResult
 
 _UNFINISHED = ".partial"
 _INTERNAL = (WORKSPACE, ".lock", "finished")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.papers import charts, registry
-from anabranch.papers.study import Claim, Experiment, Findings, Lab, Number, Picture, Table
-from anabranch.results import Result
+from anabranch.results.result import Result
 from anabranch.scenario import Scenario
+from anabranch.studies.papers import charts, registry
+from anabranch.studies.papers.study import Claim, Experiment, Findings, Lab, Number, Picture, Table
 from bench.kills.scenarios import SMALL
 
 NAME = "mprc"

@@ -19,10 +19,10 @@ import polars as pl
 import vl_convert
 
 from anabranch import Scenario, _core
-from anabranch.compile import compile_run
+from anabranch.compile.jitter import DELAY_SHARE, jittered
+from anabranch.compile.run import compile_run
 from anabranch.engines import predict
-from anabranch.jitter import DELAY_SHARE, jittered
-from anabranch.progress import Steps
+from anabranch.foundation.progress import Steps
 from bench.predict.scenarios import (
     DURATION_S,
     FAMILIES,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.statistics import half_width
+from anabranch.results.statistics import half_width
 
 PLAN = Path(__file__).resolve().parents[2] / "sweeps" / "spraying.toml"
 SIZES = {"10 kB": 10_000, "100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000}

@@ -6,7 +6,7 @@ from statistics import median
 
 import polars as pl
 
-from anabranch.report.chart import three_digits
+from anabranch.pages.report.chart import three_digits
 from bench.spraying.cells import CONDITION, GOODPUT, REFERENCE, TIMES, apart, half
 from validation.table import Table
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.result_tables import TABLES, ResultColumn
+from anabranch.results.schema import TABLES, ResultColumn
 
 PAGE = Path(__file__).parent / "results.md"
 HEAD = "| column | type | unit | meaning | null |\n|---|---|---|---|---|\n"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import altair
 
-from anabranch import Scenario, statistics
-from anabranch.report import chart
+from anabranch import Scenario
+from anabranch.pages.report import chart
+from anabranch.results import statistics
 
 HERE = Path(__file__).parent
 SCENARIO = HERE.parents[1] / "scenarios" / "abilene.toml"

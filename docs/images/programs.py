@@ -14,9 +14,9 @@ import altair
 import polars as pl
 
 from anabranch import Scenario, programs
-from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emulated
-from anabranch.linux_programs.loaded import LoadedObject
-from anabranch.linux_programs.namespaces import inside
+from anabranch.engines.kernel.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emulated
+from anabranch.engines.kernel.linux_programs.loaded import LoadedObject
+from anabranch.engines.kernel.linux_programs.namespaces import inside
 
 HERE = Path(__file__).parent
 CONTROLS = {"anabranch_reno": "Reno", "anabranch_cubic": "CUBIC", "anabranch_kikolo": "Kikolo"}

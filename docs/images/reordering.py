@@ -14,8 +14,8 @@ import altair
 import polars as pl
 
 from anabranch import Scenario
-from anabranch.results import Result
-from anabranch.statistics import half_width
+from anabranch.results.result import Result
+from anabranch.results.statistics import half_width
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "models" / "reordering.md"

@@ -9,19 +9,19 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anabranch.results import Result
+    from anabranch.results.result import Result
     from anabranch.scenario import Scenario, ScenarioError
     from anabranch.scenario.trace import flow_trace
-    from anabranch.sweep import Sweep, SweepResult
+    from anabranch.studies.sweep import Sweep, SweepResult
 
 __all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "flow_trace", "version"]
 
 _HOMES = {
-    "Result": "anabranch.results",
+    "Result": "anabranch.results.result",
     "Scenario": "anabranch.scenario",
     "ScenarioError": "anabranch.scenario",
-    "Sweep": "anabranch.sweep",
-    "SweepResult": "anabranch.sweep",
+    "Sweep": "anabranch.studies.sweep",
+    "SweepResult": "anabranch.studies.sweep",
     "flow_trace": "anabranch.scenario.trace",
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Any
 
-from anabranch.array_types import Columns, Floats, Integers
+from anabranch.foundation.array_types import Columns, Floats, Integers
 
 __version__: str
 

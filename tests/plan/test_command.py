@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
-from anabranch.compile import compile_run
-from anabranch.plan.files import tolerant_pairs
-from anabranch.robust import Network, RobustError
+from anabranch.compile.run import compile_run
+from anabranch.engineering.plan.files import tolerant_pairs
+from anabranch.engineering.robust import Network, RobustError
+from anabranch.network.topologies import load
 from anabranch.scenario import Scenario
-from anabranch.topologies import load
 
 NSFNET = ["plan", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
 

@@ -9,13 +9,14 @@ import highspy
 import numpy as np
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.array_types import Floats
-from anabranch.plan import Plan, Planner, hybrid
-from anabranch.plan.options import Pool
-from anabranch.plan.tcp_throughput import Connection
-from anabranch.robust.splits import Splits
-from anabranch.robust.verification import check_splits
+from anabranch.engineering import robust
+from anabranch.engineering.plan import Plan, Planner, hybrid
+from anabranch.engineering.plan.options import Pool
+from anabranch.engineering.plan.tcp_throughput import Connection
+from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.verification import check_splits
+from anabranch.foundation.array_types import Floats
+from anabranch.network import topologies
 from tests.robust.networks import random_model, random_network
 
 SLOW = Connection(1e6)

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.plan import Connection, throughput
-from anabranch.plan.options import Pool
-from anabranch.plan.tcp_throughput import path_losses
-from anabranch.predict import mathis
-from anabranch.robust.documents import document
+from anabranch.engineering import robust
+from anabranch.engineering.plan import Connection, throughput
+from anabranch.engineering.plan.options import Pool
+from anabranch.engineering.plan.tcp_throughput import path_losses
+from anabranch.engineering.predict import mathis
+from anabranch.engineering.robust.documents import document
+from anabranch.network import topologies
 from anabranch.scenario import Scenario
 
 CONNECTION = Connection(10e6, 1000)

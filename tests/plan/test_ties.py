@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch import robust, topologies
-from anabranch.array_types import Floats
-from anabranch.plan import Planner, options
-from anabranch.plan.ties import SHARE_STEP, in_order, rounded
-from anabranch.robust.lp import Method, Optimum, Program
-from anabranch.robust.splits import Splits
-from anabranch.topologies import Topology
+from anabranch.engineering import robust
+from anabranch.engineering.plan import Planner, options
+from anabranch.engineering.plan.ties import SHARE_STEP, in_order, rounded
+from anabranch.engineering.robust.lp import Method, Optimum, Program
+from anabranch.engineering.robust.splits import Splits
+from anabranch.foundation.array_types import Floats
+from anabranch.network import topologies
+from anabranch.network.topologies import Topology
 from tests.plan.test_planning import tiny
 from tests.robust.networks import random_network
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from anabranch import robust
-from anabranch.robust import Network
-from anabranch.topologies import Link, Node, Topology
+from anabranch.engineering import robust
+from anabranch.engineering.robust import Network
+from anabranch.network.topologies import Link, Node, Topology
 
 
 def random_network(seed: int, nodes: int = 5, extra: int = 4) -> Network:

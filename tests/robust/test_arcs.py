@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.robust import arcs
-from anabranch.robust.splits import Splits
+from anabranch.engineering import robust
+from anabranch.engineering.robust import arcs
+from anabranch.engineering.robust.splits import Splits
+from anabranch.network import topologies
 from tests.robust.networks import random_network
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anabranch import progress, robust
 from anabranch.cli import status
-from anabranch.robust import failures, lp, sweep
-from anabranch.robust.lp import Method, Optimum, Program
-from anabranch.robust.progress import Bounds
-from anabranch.robust.splits import Splits
+from anabranch.engineering import robust
+from anabranch.engineering.robust import failures, lp, sweep
+from anabranch.engineering.robust.lp import Method, Optimum, Program
+from anabranch.engineering.robust.progress import Bounds
+from anabranch.engineering.robust.splits import Splits
+from anabranch.foundation import progress
 
 PAPER = ["robust", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
 

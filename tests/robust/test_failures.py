@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch import robust
-from anabranch.robust import failures
-from anabranch.robust.protection import protect
-from anabranch.robust.solving import silent
-from anabranch.robust.splits import Splits
-from anabranch.topologies import Link, Node, Topology
+from anabranch.engineering import robust
+from anabranch.engineering.robust import failures
+from anabranch.engineering.robust.protection import protect
+from anabranch.engineering.robust.solving import silent
+from anabranch.engineering.robust.splits import Splits
+from anabranch.network.topologies import Link, Node, Topology
 from tests.robust.networks import random_model, random_network, very_different_rates
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.robust.documents import document
+from anabranch.engineering import robust
+from anabranch.engineering.robust.documents import document
+from anabranch.network import topologies
 from anabranch.scenario import Scenario, ScenarioError
 
 PAIR = ("1", "11")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from anabranch import robust
-from anabranch.robust.incremental import WorstLoads
-from anabranch.robust.splits import Splits
+from anabranch.engineering import robust
+from anabranch.engineering.robust.incremental import WorstLoads
+from anabranch.engineering.robust.splits import Splits
 from tests.robust.networks import random_model, random_network
 
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch import robust, topologies
-from anabranch.robust import Network, lower_bounds
-from anabranch.robust.blocks import Weighted
-from anabranch.robust.solving import Method
-from anabranch.robust.splits import Splits
-from anabranch.topologies import Link, Node, Topology
+from anabranch.engineering import robust
+from anabranch.engineering.robust import Network, lower_bounds
+from anabranch.engineering.robust.blocks import Weighted
+from anabranch.engineering.robust.solving import Method
+from anabranch.engineering.robust.splits import Splits
+from anabranch.network import topologies
+from anabranch.network.topologies import Link, Node, Topology
 from tests.robust.networks import random_model, random_network, very_different_rates
 
 METHODS: tuple[Method, ...] = ("compact", "exchange", "auto")
@@ -142,7 +143,7 @@ def test_a_solution_is_whole_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(best: object, gap: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules["anabranch.robust.solving"]._METHODS, "auto", interrupted)
+    monkeypatch.setitem(sys.modules["anabranch.engineering.robust.solving"]._METHODS, "auto", interrupted)
     network = random_network(1)
     problem = robust.Problem(network, random_model(network, 1), robust.shortest(network, 2))
     assert robust.best_found(problem).interrupted

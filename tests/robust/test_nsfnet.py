@@ -2,10 +2,11 @@
 
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.papers import registry
-from anabranch.robust.hybrid import with_single_paths
-from anabranch.robust.ties import over_draws
+from anabranch.engineering import robust
+from anabranch.engineering.robust.hybrid import with_single_paths
+from anabranch.engineering.robust.ties import over_draws
+from anabranch.network import topologies
+from anabranch.studies.papers import registry
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import networkx
 import numpy as np
 import pytest
 
-from anabranch import robust
-from anabranch.robust.splits import Splits
-from anabranch.robust.verification import check_matrix, load_under
+from anabranch.engineering import robust
+from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.verification import check_matrix, load_under
 from tests.robust.networks import random_model, random_network
 
 UNIT = 1e5

@@ -5,12 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.robust import ties
-from anabranch.robust.hybrid import single_path_pairs
-from anabranch.robust.splits import Splits
-from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
-from anabranch.topologies import Link, Node, Topology, generate
+from anabranch.engineering import robust
+from anabranch.engineering.robust import ties
+from anabranch.engineering.robust.hybrid import single_path_pairs
+from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.sweep import PERCENTAGES, picture, records, sweep
+from anabranch.network import topologies
+from anabranch.network.topologies import Link, Node, Topology, generate
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anabranch import robust, topologies
-from anabranch.robust import files
-from anabranch.topologies import generate
-from anabranch.topologies.export import to_json
+from anabranch.engineering import robust
+from anabranch.engineering.robust import files
+from anabranch.network import topologies
+from anabranch.network.topologies import generate
+from anabranch.network.topologies.export import to_json
 
 INFINITE = float("inf")
 

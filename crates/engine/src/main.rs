@@ -1,7 +1,7 @@
 //! Runs one compiled run, to measure and to compare: `cargo run --release --package anabranch-engine RUN.json [epochs|oracle|THREADS]
 //! [HOPS]`.
 //!
-//! `RUN.json` is the output of `anabranch.compile` for a scenario. The run ends after its duration, or after `HOPS` packet-hops. Prints
+//! `RUN.json` is the output of `anabranch.compile.run` for a scenario. The run ends after its duration, or after `HOPS` packet-hops. Prints
 //! one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident memory, and a fingerprint
 //! of its results.
 

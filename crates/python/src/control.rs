@@ -1,4 +1,4 @@
-//! Congestion controls written in Python: `anabranch.control` documents their classes.
+//! Congestion controls written in Python: `anabranch.engines.control` documents their classes.
 
 use crate::supervised::PythonCalls;
 use anabranch_core::spec::RunSpec;
@@ -71,10 +71,10 @@ fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
     let file = CString::new(custom.file.as_str())?;
     let module = PyModule::from_code(py, &code, &file, c"anabranch_custom_control")?;
     let class = module.getattr(custom.class.as_str())?;
-    let base = py.import("anabranch.control")?.getattr("Control")?;
+    let base = py.import("anabranch.engines.control")?.getattr("Control")?;
     if !class.is_instance_of::<pyo3::types::PyType>() || !class.cast::<pyo3::types::PyType>()?.is_subclass(&base)? {
         return Err(PyValueError::new_err(format!(
-            "{} must be a class derived from anabranch.control.Control",
+            "{} must be a class derived from anabranch.engines.control.Control",
             custom.class
         )));
     }

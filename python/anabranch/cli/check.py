@@ -6,7 +6,7 @@ from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import Json, ScenarioFile, Settings
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
-from anabranch.progress import Computing
+from anabranch.foundation.progress import Computing
 
 if TYPE_CHECKING:
     from anabranch.scenario import Scenario

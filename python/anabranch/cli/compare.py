@@ -13,14 +13,14 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
-from anabranch.input_files import shown, stem
-from anabranch.text_table import percent, print_table
+from anabranch.foundation.input_files import shown, stem
+from anabranch.foundation.text_table import percent, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anabranch.engines.packet import CompiledRun, Simulation
-    from anabranch.results import Result
+    from anabranch.results.result import Result
     from anabranch.scenario import Scenario
 
 LEAST_RUNS = 5
@@ -104,7 +104,7 @@ def compare(
     varied = compared.jitter_of(engines)
     makers = simulations(engines, max_lateness)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
-    from anabranch.report import libraries
+    from anabranch.pages.report import libraries
 
     libraries.check()
     loaded = load(scenario, settings)
@@ -153,7 +153,7 @@ def _result(
 ) -> "Result":
     """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""
     from anabranch.engines.registry import ENGINES
-    from anabranch.results import MANIFEST, Result
+    from anabranch.results.result import MANIFEST, Result
     from anabranch.runs import Plan, execute
 
     if (directory / MANIFEST).exists():
@@ -178,10 +178,10 @@ def _compare(
     engines: "Sequence[EngineName]", results: "Sequence[Result]", output: Output, directory: Path, within: float | None
 ) -> int:
     """Print and write the comparisons with the first engine; the exit status."""
-    from anabranch.engine_comparison import compare as compare_engines
-    from anabranch.engine_comparison import document, tables, write
-    from anabranch.extras import command, missing
-    from anabranch.report import write as write_report
+    from anabranch.cli.engine_comparison import compare as compare_engines
+    from anabranch.cli.engine_comparison import document, tables, write
+    from anabranch.foundation.extras import command, missing
+    from anabranch.pages.report import write as write_report
 
     page = write_report([result.directory for result in results], directory / "report.html", named=False)
     say(f"Written: {page}")

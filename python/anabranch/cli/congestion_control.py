@@ -27,8 +27,8 @@ def check_program(file: File, /) -> int:
     """Print what a congestion control needs and what the simulator lacks of it, and whether the running Linux accepts it."""
     import platform
 
-    from anabranch.linux_programs.libbpf import UnavailableError
-    from anabranch.linux_programs.loaded import LoadedObject
+    from anabranch.engines.kernel.linux_programs.libbpf import UnavailableError
+    from anabranch.engines.kernel.linux_programs.loaded import LoadedObject
     from anabranch.programs import needs
 
     tell("\n".join(needs.lines(needs.describe(file))), flush=True)
@@ -59,7 +59,7 @@ def load_program(
     """Load a congestion control into the running Linux; sockets choose it by TCP_CONGESTION."""
     import signal
 
-    from anabranch.linux_programs import loaded, namespaces
+    from anabranch.engines.kernel.linux_programs import loaded, namespaces
 
     former = namespaces.default_control(namespace) if namespace else ""
     with loaded.LoadedObject(file) as controls:
@@ -83,7 +83,7 @@ def load_program(
 
 def unload_program(name: str, /) -> int:
     """Unload a congestion control that was loaded with --persist; present flows keep it."""
-    from anabranch.linux_programs.loaded import unpin
+    from anabranch.engines.kernel.linux_programs.loaded import unpin
 
     unpin(name)
     tell(f"unloaded: {name}")
@@ -92,7 +92,7 @@ def unload_program(name: str, /) -> int:
 
 def list_programs(*, json: Json = False) -> int:
     """List the congestion controls that Linux has, and which of them were loaded with --persist."""
-    from anabranch.linux_programs.loaded import available, pinned
+    from anabranch.engines.kernel.linux_programs.loaded import available, pinned
 
     kept = pinned()
     if json:
@@ -121,8 +121,8 @@ def trace_program(
 
     FILE must be compiled with clang -include trace.bpf.h, which lies in the package's folder programs.
     """
-    from anabranch.linux_programs.emulator import EmulatedPath
-    from anabranch.linux_programs.tracing import trace
+    from anabranch.engines.kernel.linux_programs.emulator import EmulatedPath
+    from anabranch.engines.kernel.linux_programs.tracing import trace
 
     at_least(1, calls=calls)
     if not 0 <= loss < 1:
@@ -140,7 +140,7 @@ def replay_program(
     file: File, trace: Annotated[Path, Parameter(help="What congestion-control trace has written of it.")], /
 ) -> int:
     """Execute the recorded calls of a trace again, and compare sockets and results with Linux's."""
-    from anabranch.linux_programs.replay import replay
+    from anabranch.engines.kernel.linux_programs.replay import replay
 
     comparison = replay(file, trace)
     tell(f"{trace}: {count(comparison.calls, 'call')}, {comparison.differing} of them different from Linux")

@@ -9,7 +9,7 @@ def doctor(*, json: Json = False) -> int:
     """List which features work on this machine, and how to install the others."""
     from dataclasses import asdict
 
-    from anabranch.doctor import checks
+    from anabranch.cli.installation import checks
 
     found = []
     for one in checks():

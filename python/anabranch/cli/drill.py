@@ -23,7 +23,7 @@ def drill(
 
     Exit status: 0 all passed, 1 one failed, 2 one is refused or not of the language and none failed.
     """
-    from anabranch import drill as drills
+    from anabranch.engines import drill as drills
 
     outcomes = [drills.run(script, stack) for script in scripts]
     if json:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from anabranch import units
 from anabranch.cli.exit_status import UsageError
+from anabranch.foundation import units
 
 if TYPE_CHECKING:
     from anabranch.engines.packet import CompiledRun, Simulation
@@ -50,7 +50,7 @@ def simulations(
 
 def _get_privileges() -> None:
     """Start this program again in a user namespace, where it has the privileges that it needs, if it has none."""
-    from anabranch.linux_network import support
+    from anabranch.engines.kernel.linux_network import support
 
     if os.geteuid() != 0 and support.missing() is not None:
         support.enter_user_namespace([sys.executable, "-m", "anabranch", *sys.argv[1:]])

@@ -18,11 +18,11 @@ def main() -> None:
 
     The process ends after its exit handlers, without the interpreter's teardown of modules and objects: that takes as long as the
     imports of a small run. An interrupted process does not wait for exit handlers either, nor for the threads of a solver. A second request ends it at once
-    (:mod:`anabranch.interrupts`).
+    (:mod:`anabranch.foundation.interrupts`).
     """
     import signal
 
-    from anabranch.interrupts import REQUESTS, is_repeated, is_without_terminal, take
+    from anabranch.foundation.interrupts import REQUESTS, is_repeated, is_without_terminal, take
 
     interrupted = False
 
@@ -64,7 +64,7 @@ def _prepare_streams() -> None:
     """
     from io import BufferedWriter, TextIOWrapper
 
-    from anabranch.interrupts import Output
+    from anabranch.foundation.interrupts import Output
 
     for name, title in (("stdout", "standard output"), ("stderr", "standard error")):
         stream = getattr(sys, name)

@@ -24,7 +24,7 @@ def export(
 
     It exports results. To export routes for Linux, FRR or OpenFlow, use anabranch routes --export.
     """
-    from anabranch.csv_tables import write
+    from anabranch.results.csv import write
 
     folder, own = output or run / "csv", run
     if output is not None:

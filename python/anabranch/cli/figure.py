@@ -9,7 +9,7 @@ from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say, tell
 from anabranch.cli.run_directories import is_outside, run_directories
-from anabranch.output_files import require_writable
+from anabranch.foundation.output_files import require_writable
 
 LEAST_MM, MOST_MM = 40.0, 1000.0
 _WIDTH_MM = 170.0
@@ -40,11 +40,11 @@ def figure(
     if width is not None and not LEAST_MM <= width <= MOST_MM:
         raise UsageError(f"--width {width:g}: must be from {LEAST_MM:g} to {MOST_MM:g} millimetres")
     if output is not None:
-        from anabranch.extras import require
+        from anabranch.foundation.extras import require
 
         require("figures as files", "figures")
-    from anabranch.progress import Computing
-    from anabranch.report.figure_files import FORMATS, FigureError, figures, write
+    from anabranch.foundation.progress import Computing
+    from anabranch.pages.report.figure_files import FORMATS, FigureError, figures, write
 
     if output is not None:
         if output.suffix not in FORMATS:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter, Token
 
-from anabranch import units
 from anabranch.cli.exit_status import UsageError
+from anabranch.foundation import units
 
 # As they come on a help page, between the arguments and the output.
 TOPOLOGY = Group("Topology", sort_key=1)

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from anabranch.printable import printable, printable_json
+from anabranch.foundation.printable import printable, printable_json
 
 
 def say(message: str) -> None:

@@ -39,7 +39,7 @@ def paper(
 
     Finished runs are kept: interrupted, the same command goes on where it was. The page index.html gathers all papers of the directory.
     """
-    from anabranch.papers import lab, page, registry
+    from anabranch.studies.papers import lab, page, registry
 
     at_least(1, seeds=work.seeds, jobs=work.jobs)
     directory = out or Path("runs") / ("papers-quick" if work.quick else "papers")

@@ -24,11 +24,11 @@ from anabranch.cli.options import (
 )
 from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import Traffic
-from anabranch.output_files import require_directory
-from anabranch.text_table import TextTable, print_table
+from anabranch.foundation.output_files import require_directory
+from anabranch.foundation.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
-    from anabranch.plan.model import Plan
+    from anabranch.engineering.plan.model import Plan
 
 _SHOWN = 12
 
@@ -87,14 +87,14 @@ def plan(
 
     Ctrl-C prints the best plan so far and ends with status 130.
     """
-    from anabranch import robust
-    from anabranch.plan import Connection, Planner
-    from anabranch.plan.files import tolerant_pairs, write
-    from anabranch.plan.planning import hybrid
-    from anabranch.plan.progress import Moves
-    from anabranch.plan.ties import in_order
-    from anabranch.robust.candidates import MOST_PATHS
-    from anabranch.topologies.warned import load_warned
+    from anabranch.engineering import robust
+    from anabranch.engineering.plan import Connection, Planner
+    from anabranch.engineering.plan.files import tolerant_pairs, write
+    from anabranch.engineering.plan.planning import hybrid
+    from anabranch.engineering.plan.progress import Moves
+    from anabranch.engineering.plan.ties import in_order
+    from anabranch.engineering.robust.candidates import MOST_PATHS
+    from anabranch.network.topologies.warned import load_warned
 
     between("--paths", allowed.paths, allowed.paths, 1, MOST_PATHS)
     load = allowed.load
@@ -144,7 +144,7 @@ def plan(
 
 
 def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Plan] | None") -> None:
-    from anabranch.plan.documents import document, summary
+    from anabranch.engineering.plan.documents import document, summary
 
     text = document(chosen)
     text["front"] = [summary(one) for one in plans]

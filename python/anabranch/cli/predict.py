@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import Json, Share, Whole, seconds
 from anabranch.cli.output import json_text, say
-from anabranch.text_table import TextTable, print_table, quantity
+from anabranch.foundation.text_table import TextTable, print_table, quantity
 
 _OPTIONS = {
     "rtt_s": "--rtt",
@@ -45,7 +45,7 @@ def predict(
     json: Json = False,
 ) -> int:
     """Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity."""
-    from anabranch.predict.table import predictions
+    from anabranch.engineering.predict.table import predictions
 
     try:
         found = predictions(

@@ -9,7 +9,7 @@ from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
 from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside
-from anabranch.output_files import require_writable
+from anabranch.foundation.output_files import require_writable
 
 
 def replay(
@@ -40,7 +40,7 @@ def replay(
 
     The run is simulated again, packet by packet, to the end of the span. A run with a Python control is refused without --run-control.
     """
-    from anabranch.replay import record, write
+    from anabranch.pages.replay import record, write
 
     for_s = seconds("--for", length)
     if for_s <= 0:

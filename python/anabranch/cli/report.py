@@ -9,7 +9,7 @@ from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside, run_directories
-from anabranch.output_files import require_writable
+from anabranch.foundation.output_files import require_writable
 
 
 def report(
@@ -21,8 +21,8 @@ def report(
     ] = None,
 ) -> int:
     """Write one self-contained HTML report of one or several run directories, or directories of sweeps."""
-    from anabranch.progress import Computing
-    from anabranch.report import write
+    from anabranch.foundation.progress import Computing
+    from anabranch.pages.report import write
 
     page, named = output or Path("report.html"), is_outside(output, runs)
     require_writable(page, named=named)

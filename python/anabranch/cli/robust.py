@@ -29,14 +29,14 @@ from anabranch.cli.options import (
 )
 from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import Traffic
-from anabranch.extras import require
-from anabranch.output_files import require_writable, write_text
-from anabranch.progress import Steps
+from anabranch.foundation.extras import require
+from anabranch.foundation.output_files import require_writable, write_text
+from anabranch.foundation.progress import Steps
 
 if TYPE_CHECKING:
-    from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
-    from anabranch.robust.failures import AfterFailure, Failure
-    from anabranch.robust.protection import Protected
+    from anabranch.engineering.robust import Network, Problem, RobustRouting, TrafficModel
+    from anabranch.engineering.robust.failures import AfterFailure, Failure
+    from anabranch.engineering.robust.protection import Protected
 
 _SHOWN = 10
 _UNUSED = {"--sweep": ("--single", "--limit", "--fail", "--protect", "--out"), "--protect": ("--limit", "--method")}
@@ -138,10 +138,10 @@ def robust(
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.robust import Network, best_found, document, verify
-    from anabranch.robust.hybrid import with_single_paths
-    from anabranch.robust.progress import Bounds
-    from anabranch.topologies.warned import load_warned
+    from anabranch.engineering.robust import Network, best_found, document, verify
+    from anabranch.engineering.robust.hybrid import with_single_paths
+    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.network.topologies.warned import load_warned
 
     _require_possible(candidates, solving)
     _require_used(candidates, solving, failing, output)
@@ -194,7 +194,7 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
     Raises:
         UsageError: names the option, its value and the range.
     """
-    from anabranch.robust.candidates import MOST_PATHS
+    from anabranch.engineering.robust.candidates import MOST_PATHS
 
     at_least(0, draws=candidates.draws)
     number = candidates.paths.removeprefix("disjoint=")
@@ -233,16 +233,16 @@ def _require_used(candidates: Candidates, solving: Solving, failing: Failing, ou
 
 
 def _require_closed(method: str, gap: float, wanted: float) -> None:
-    from anabranch.robust import RobustError
+    from anabranch.engineering.robust import RobustError
 
     if gap > wanted:
         raise RobustError(f"{method} ended with a gap of {gap:.2g}, above the {wanted:g} wanted")
 
 
 def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
-    from anabranch.robust import verify
-    from anabranch.robust.progress import Bounds
-    from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
+    from anabranch.engineering.robust import verify
+    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.engineering.robust.sweep import PERCENTAGES, picture, records, sweep
 
     paths, by, draws = candidates.paths, candidates.by, candidates.draws
     if draws and not paths.isdecimal():
@@ -278,8 +278,8 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
 
 
 def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) -> "Problem":
-    from anabranch import robust
-    from anabranch.robust.files import path_lists
+    from anabranch.engineering import robust
+    from anabranch.engineering.robust.files import path_lists
 
     paths, by = candidates.paths, candidates.by
     if paths == "all":
@@ -300,7 +300,7 @@ def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) 
 
 
 def _failures(network: "Network", fail: str | None) -> "list[Failure]":
-    from anabranch.robust.failures import shared_risks, single_links
+    from anabranch.engineering.robust.failures import shared_risks, single_links
 
     if fail is None:
         return []
@@ -308,9 +308,9 @@ def _failures(network: "Network", fail: str | None) -> "list[Failure]":
 
 
 def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
-    from anabranch.robust.documents import protected_document
-    from anabranch.robust.progress import Bounds
-    from anabranch.robust.protection import protect
+    from anabranch.engineering.robust.documents import protected_document
+    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.engineering.robust.protection import protect
 
     with Bounds() as progress:
         found = protect(problem, failures, gap, progress)
@@ -330,7 +330,7 @@ def _print_protection(found: "Protected", failures: int) -> None:
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
     """The loads after each failure. Ctrl-C leaves out the remaining failures: it must not cost the routing itself."""
-    from anabranch.robust.failures import after
+    from anabranch.engineering.robust.failures import after
 
     found: list[AfterFailure] = []
     with suppress(KeyboardInterrupt), Steps(len(failures), "failures") as steps:
@@ -349,7 +349,7 @@ def _print_failures(found: "Sequence[AfterFailure]") -> None:
 
 
 def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
-    from anabranch.robust.documents import document as as_document
+    from anabranch.engineering.robust.documents import document as as_document
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])

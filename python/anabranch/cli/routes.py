@@ -24,8 +24,8 @@ from anabranch.cli.options import (
     require_svg,
 )
 from anabranch.cli.output import count, json_text, say
-from anabranch.output_files import require_writable, write_text
-from anabranch.text_table import print_table
+from anabranch.foundation.output_files import require_writable, write_text
+from anabranch.foundation.text_table import print_table
 
 
 @Parameter(name="*", group=TOPOLOGY)
@@ -151,8 +151,8 @@ def routes(
     A pair without a way has a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
-    from anabranch.progress import Computing
-    from anabranch.topologies.warned import load_warned
+    from anabranch.foundation.progress import Computing
+    from anabranch.network.topologies.warned import load_warned
 
     at_least(0, rows=comparing.rows)
     if output.picture is not None:
@@ -165,7 +165,7 @@ def routes(
     if completion.loss is not None and completion.random_loss is not None:
         raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
     if exporting.export is not None:
-        from anabranch.routes.export import FORMATS
+        from anabranch.engineering.routes.export import FORMATS
 
         if exporting.export not in FORMATS:
             raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
@@ -174,7 +174,7 @@ def routes(
     if output.picture is not None:
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
-        from anabranch.routes.export import warnings
+        from anabranch.engineering.routes.export import warnings
 
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
         with Computing(f"files of {exporting.export}"):

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from anabranch import metrics, units
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
-from anabranch.progress import Steps
-from anabranch.routes import picture, tables
-from anabranch.routes.compare import OPTIMUM, Comparison, compare
-from anabranch.routes.model import Forwarding, Routes
-from anabranch.routes.quantities import completed
-from anabranch.routes.search import Certificate, Progress, Search
-from anabranch.text_table import TextTable
-from anabranch.topologies import Topology
+from anabranch.engineering.routes import picture, tables
+from anabranch.engineering.routes.compare import OPTIMUM, Comparison, compare
+from anabranch.engineering.routes.model import Forwarding, Routes
+from anabranch.engineering.routes.quantities import completed
+from anabranch.engineering.routes.search import Certificate, Progress, Search
+from anabranch.foundation import units
+from anabranch.foundation.progress import Steps
+from anabranch.foundation.text_table import TextTable
+from anabranch.network import metrics
+from anabranch.network.topologies import Topology
 
 
 class Answer(Protocol):
@@ -223,7 +224,7 @@ class _Found:
         return picture.of_routes(self.routes)
 
     def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
-        from anabranch.routes.export import FORMATS, export
+        from anabranch.engineering.routes.export import FORMATS, export
 
         if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
             able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
@@ -233,8 +234,8 @@ class _Found:
 
     def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
         """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
-        from anabranch.routes.export import ExportError
-        from anabranch.routes.export.openflow import port_range
+        from anabranch.engineering.routes.export import ExportError
+        from anabranch.engineering.routes.export.openflow import port_range
 
         search = Search(self.routes.topology)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))

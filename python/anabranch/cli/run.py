@@ -14,11 +14,11 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
-from anabranch.input_files import shown, stem
-from anabranch.text_table import print_table, quantity
+from anabranch.foundation.input_files import shown, stem
+from anabranch.foundation.text_table import print_table, quantity
 
 if TYPE_CHECKING:
-    from anabranch.results import Result
+    from anabranch.results.result import Result
 
 
 @Parameter(name="*", group=SCENARIO)
@@ -121,7 +121,7 @@ def run(
         directory = default_directory(Path("runs") / stem(scenario), loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
     if page is not None:
-        from anabranch.report import libraries
+        from anabranch.pages.report import libraries
 
         libraries.check()
     result = execute(
@@ -202,7 +202,7 @@ def _say_what_is_kept(result: "Result", directory: Path | None) -> None:
 
 
 def _print_tables(result: "Result") -> None:
-    from anabranch.run_tables import tables
+    from anabranch.results.summary import tables
 
     tell(result.manifest["title"])
     for table in tables(result.runs) if result.manifest["runs"] else []:

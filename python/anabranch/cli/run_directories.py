@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SWEEP_PLAN = "sweep.json"
-"""A file that only the directory of a sweep has (:data:`anabranch.sweep.store.PLAN`)."""
+"""A file that only the directory of a sweep has (:data:`anabranch.studies.sweep.store.PLAN`)."""
 
 
 @contextmanager
@@ -15,9 +15,9 @@ def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """The run directories of these paths: a sweep's results become one of the same name, until the end of the block.
 
     Raises:
-        anabranch.report.run_directory.RunDirectoryError: a path is given twice.
+        anabranch.pages.report.run_directory.RunDirectoryError: a path is given twice.
     """
-    from anabranch.report.run_directory import refuse_repeated
+    from anabranch.pages.report.run_directory import refuse_repeated
 
     refuse_repeated(paths)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:
@@ -35,7 +35,7 @@ def is_outside(output: Path | None, directories: Sequence[Path]) -> bool:
 def _of_sweep(path: Path, folder: Path) -> Path:
     if not os.path.lexists(path / SWEEP_PLAN):
         return path
-    from anabranch.sweep import SweepResult, run_directory
+    from anabranch.studies.sweep import SweepResult, run_directory
 
     whole = path.resolve()
     target = folder / whole.relative_to(

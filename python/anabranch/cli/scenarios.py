@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.output import say
-from anabranch.progress import Computing
+from anabranch.foundation.progress import Computing
 
 if TYPE_CHECKING:
     from anabranch.scenario import Scenario

@@ -11,12 +11,12 @@ from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import count, json_text, say, tell
-from anabranch.input_files import stem
-from anabranch.text_table import TextTable, percent, print_table, quantity
+from anabranch.foundation.input_files import stem
+from anabranch.foundation.text_table import TextTable, percent, print_table, quantity
 
 if TYPE_CHECKING:
-    from anabranch.sweep import Sweep, SweepResult
-    from anabranch.sweep.estimate import Estimate
+    from anabranch.studies.sweep import Sweep, SweepResult
+    from anabranch.studies.sweep.estimate import Estimate
 
 MOST_ROWS = 30
 """Rows of the table in the terminal. ``--json`` has all."""
@@ -82,8 +82,8 @@ def sweep(
             "--jobs and --cluster: a cluster's workers decide how many runs go on at a time; leave one out"
         )
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
-    from anabranch.sweep import Sweep, SweepError
-    from anabranch.sweep.until import Until
+    from anabranch.studies.sweep import Sweep, SweepError
+    from anabranch.studies.sweep.until import Until
 
     try:
         rule = Until.read(seeds.until, seeds.max_seeds)
@@ -97,7 +97,7 @@ def sweep(
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
     say(loaded.size)
     if work.dry_run:
-        from anabranch.sweep.estimate import estimate
+        from anabranch.studies.sweep.estimate import estimate
 
         if rule is not None:
             say("note: the estimate is without the seeds that --until adds.")
@@ -134,7 +134,7 @@ def sweep(
 
 def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
     """Say where the results of another plan go, such as one of the same name in another folder."""
-    from anabranch.sweep.store import PLAN, read_plan
+    from anabranch.studies.sweep.store import PLAN, read_plan
 
     if not (directory / PLAN).exists():
         return
@@ -147,7 +147,7 @@ def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
 
 
 def _print_summary(result: "SweepResult") -> None:
-    from anabranch.run_tables import UNFINISHED, figure, finished
+    from anabranch.results.summary import UNFINISHED, figure, finished
 
     summary = result.summary
     tell(result.document["title"])

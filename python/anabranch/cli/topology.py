@@ -8,13 +8,13 @@ from cyclopts import App, Parameter
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Directed, Json, Part, TopologyName, require_svg
 from anabranch.cli.output import count, json_text, say, tell
-from anabranch.text_table import TextTable, plain, print_table, quantity
+from anabranch.foundation.text_table import TextTable, plain, print_table, quantity
 
 
 def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
     """List the names for a scenario's "from" that contain PATTERN."""
-    from anabranch import topologies
-    from anabranch.extras import command, missing
+    from anabranch.foundation.extras import command, missing
+    from anabranch.network import topologies
 
     if missing("topologies"):
         say(f"Without TopoHub's topologies; to have them run: {command('topologies')}")
@@ -32,7 +32,7 @@ def show_topology(
     topology: TopologyName, /, *, directed: Directed = None, part: Part = None, json: Json = False
 ) -> int:
     """Show the nodes and links of a topology."""
-    from anabranch.topologies.warned import load_warned
+    from anabranch.network.topologies.warned import load_warned
 
     loaded = load_warned(topology, directed, part)
     if json:
@@ -71,9 +71,9 @@ def plot_topology(
     ] = None,
 ) -> int:
     """Draw a topology as SVG."""
-    from anabranch.output_files import write_text
-    from anabranch.topologies import plot
-    from anabranch.topologies.warned import load_warned
+    from anabranch.foundation.output_files import write_text
+    from anabranch.network.topologies import plot
+    from anabranch.network.topologies.warned import load_warned
 
     if output is not None:
         require_svg("--output", output)

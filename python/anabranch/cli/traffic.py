@@ -12,7 +12,7 @@ from anabranch.cli.options import TRAFFIC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anabranch.robust import Network, TrafficModel
+    from anabranch.engineering.robust import Network, TrafficModel
 
 
 @Parameter(name="*", group=TRAFFIC)
@@ -39,8 +39,8 @@ class Traffic:
             UsageError: names the options that are missing or do not go together, or the value that cannot be.
             RobustError: names the option whose file cannot be read, or is none of this network.
         """
-        from anabranch import robust
-        from anabranch.robust.files import hose_rates, pair_rates
+        from anabranch.engineering import robust
+        from anabranch.engineering.robust.files import hose_rates, pair_rates
 
         within = None
         if self.hose is not None or self.pipe is not None:
@@ -72,7 +72,7 @@ class Traffic:
 @contextmanager
 def _named(option: str, value: str) -> "Iterator[None]":
     """Begin the messages of errors with the option and its value."""
-    from anabranch.robust import RobustError
+    from anabranch.engineering.robust import RobustError
 
     try:
         yield

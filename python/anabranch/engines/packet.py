@@ -9,10 +9,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 if TYPE_CHECKING:
-    from anabranch.array_types import Columns
+    from anabranch.foundation.array_types import Columns
 
 CompiledRun = Mapping[str, Any]
-"""What :func:`anabranch.compile.compile_run` makes of a variant and a seed."""
+"""What :func:`anabranch.compile.run.compile_run` makes of a variant and a seed."""
 EVENTS_AT_ONCE = 200_000
 """Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
-from anabranch.array_types import Columns
 from anabranch.engines.packet import CompiledRun
-from anabranch.result_tables import TABLES
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.foundation.array_types import Columns
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND
+from anabranch.results.schema import TABLES
 
 _PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "size_bytes")
 """Columns of flows that the scenario says."""

@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anabranch.compile import compile_run
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
+from anabranch.foundation.toml_text import Path
 from anabranch.scenario import Case, Scenario
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Listing, Problem
 from anabranch.scenario.stacks import preset_stack
 from anabranch.scenario.traffic import traffic_name
-from anabranch.toml_text import Path
 
 
 def refusals(scenario: Scenario, make: Callable[[packet.CompiledRun], object] = packet.new_simulation) -> Listing:

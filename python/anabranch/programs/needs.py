@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict, cast
 
-from anabranch import _core, input_files
+from anabranch import _core
+from anabranch.foundation import input_files
 
 LARGEST = 2**20
 """Bytes of an object."""

@@ -2,7 +2,7 @@
 
 While a command writes to a run directory, and after it was stopped or killed, the folder ``.anabranch`` holds the unfinished work: the
 lock, the finished runs, and the new result. A result is completed there and then put in place. If a process is killed meanwhile, the
-next command that writes to the directory finishes this, and readers find each file where it is (:mod:`anabranch.runs.stored`). So at every
+next command that writes to the directory finishes this, and readers find each file where it is (:mod:`anabranch.results.stored`). So at every
 moment there is a whole former result or a whole new one.
 
 Only files are removed or replaced that the former result's manifest lists.
@@ -14,15 +14,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from anabranch import checksums
-from anabranch.checksums import DamagedError
-from anabranch.folders import Folder, parts_of
-from anabranch.locks import Lock, is_held
-from anabranch.output_files import FileError, unwritable, unwritable_below
-from anabranch.results import MANIFEST, is_interrupted
+from anabranch.foundation import checksums
+from anabranch.foundation.checksums import DamagedError
+from anabranch.foundation.folders import Folder, parts_of
+from anabranch.foundation.locks import Lock, is_held
+from anabranch.foundation.output_files import FileError, unwritable, unwritable_below
+from anabranch.results.result import MANIFEST, is_interrupted
+from anabranch.results.stored import RESULT, WORKSPACE
 from anabranch.runs.kept import KeptRuns
 from anabranch.runs.manifest import FORMAT
-from anabranch.runs.stored import RESULT, WORKSPACE
 
 _LOCK, _FINISHED, _WRITTEN = "lock", "finished", "result.partial"
 _REPLACED = "replaced.json"

@@ -11,10 +11,10 @@ from threading import Event
 
 from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES, Engine
-from anabranch.forks import refuse_after_fork
-from anabranch.interrupts import Interruptible
-from anabranch.output_files import FileError
-from anabranch.results import REPORT, Result
+from anabranch.foundation.forks import refuse_after_fork
+from anabranch.foundation.interrupts import Interruptible
+from anabranch.foundation.output_files import FileError
+from anabranch.results.result import REPORT, Result
 from anabranch.runs import tables
 from anabranch.runs.directory import RunDirectory
 from anabranch.runs.errors import Refusal, RunError
@@ -48,7 +48,7 @@ def execute(
 
     ``jobs`` is the number of runs at a time, by default as many as the cores allow. ``threads`` is the most threads of one run. By default it
     is one; the predict engine shares all cores among the runs. Neither changes results. ``jitter`` varies delays and starts from seed to
-    seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    seed (:mod:`anabranch.compile.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
     ``watch`` draws the runs on standard error while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
     the manifest says why (``refused``).
 
@@ -174,7 +174,7 @@ def _result(
         return result
     failure = None
     if report and finished:
-        from anabranch.report import write
+        from anabranch.pages.report import write
 
         try:
             write([folder], folder / REPORT, destination=plan.directory)

@@ -11,13 +11,13 @@ from anabranch.engines import packet
 from anabranch.engines.packet import RunAgain
 from anabranch.engines.refusal import problem_of, refusal
 from anabranch.engines.registry import ENGINES
-from anabranch.output_files import FileError
-from anabranch.progress import Reporter
+from anabranch.foundation.output_files import FileError
+from anabranch.foundation.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.run import Finished, Run
 
 if TYPE_CHECKING:
-    from anabranch.runs.live_view import LiveView
+    from anabranch.pages.live_view import LiveView
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 LOOK_S = 0.1
@@ -86,7 +86,7 @@ def spread(count: int) -> list[int]:
 
 
 def _live_view(runs: int) -> "LiveView":
-    from anabranch.runs.live_view import LiveView
+    from anabranch.pages.live_view import LiveView
 
     return LiveView(runs)
 

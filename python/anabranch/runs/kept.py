@@ -1,6 +1,6 @@
 """Finished runs, kept by their contents: a later request for the same run gets its results without running it.
 
-A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`) and of the engine itself. So another build of the engine
+A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile.run`) and of the engine itself. So another build of the engine
 never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder
 gets its name when the run is complete, so it is there whole or not at all. ``facts.json`` has checksums of the other files.
 """
@@ -17,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from anabranch import checksums
-from anabranch.captures import FOLDER as CAPTURES
-from anabranch.checksums import DamagedError
-from anabranch.folders import Folder
-from anabranch.output_files import unwritable, unwritable_below, write_new, write_new_table
-from anabranch.result_tables import SCHEMAS
-from anabranch.results import UNREADABLE
+from anabranch.foundation import checksums
+from anabranch.foundation.checksums import DamagedError
+from anabranch.foundation.folders import Folder
+from anabranch.foundation.output_files import unwritable, unwritable_below, write_new, write_new_table
+from anabranch.results.captures import FOLDER as CAPTURES
+from anabranch.results.result import UNREADABLE
+from anabranch.results.schema import SCHEMAS
 
 _FACTS = "facts.json"
 _PARTIAL = ".partial"

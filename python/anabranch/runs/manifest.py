@@ -21,15 +21,16 @@ from pydantic import (
     model_validator,
 )
 
-from anabranch import _core, checksums, input_files, version
-from anabranch.checksums import DamagedError
-from anabranch.compile import compile_run
-from anabranch.folders import Folder
-from anabranch.output_files import write_new
-from anabranch.results import MANIFEST, REPORT
+from anabranch import _core, version
+from anabranch.compile.run import compile_run
+from anabranch.foundation import checksums, input_files
+from anabranch.foundation.checksums import DamagedError
+from anabranch.foundation.folders import Folder
+from anabranch.foundation.output_files import write_new
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND
+from anabranch.results.result import MANIFEST, REPORT
 from anabranch.runs.run import Finished
 from anabranch.scenario import Case, Scenario
-from anabranch.units import PICOSECONDS_PER_SECOND
 
 if TYPE_CHECKING:
     from anabranch.runs.plan import Plan

@@ -5,7 +5,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from anabranch.engines import packet
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 
 MOST_ATTEMPTS = 3
 """Attempts at a run whose results cannot be used, such as one in real time while the machine was busy."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.matrix_columns import key_table
-from anabranch.results import COMPLETE
+from anabranch.results.matrix_columns import key_table
+from anabranch.results.result import COMPLETE
 from anabranch.runs.directory import purpose, unused
 from anabranch.runs.errors import RunError
 from anabranch.runs.kept import KeptRuns
@@ -26,7 +26,7 @@ class Plan:
     seeds: Sequence[int] | None = None
     engine: str = "packet"
     jitter: float = 0.0
-    """The share by which each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
+    """The share by which each link's delay varies from seed to seed (:mod:`anabranch.compile.jitter`)."""
 
     @property
     def purpose(self) -> str:

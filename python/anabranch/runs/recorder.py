@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.array_types import Columns
-from anabranch.captures import CaptureFiles
-from anabranch.matrix_columns import with_keys
-from anabranch.output_files import unwritable, write_new_table
-from anabranch.result_tables import SERIES_TABLES, frame
-from anabranch.results import SERIES
+from anabranch.foundation.array_types import Columns
+from anabranch.foundation.output_files import unwritable, write_new_table
+from anabranch.results.captures import CaptureFiles
+from anabranch.results.matrix_columns import with_keys
+from anabranch.results.result import SERIES
+from anabranch.results.schema import SERIES_TABLES, frame
 
 ROWS_PER_PART = 250_000
 """Rows of a time series held in memory before they are written."""

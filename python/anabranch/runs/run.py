@@ -8,17 +8,17 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.compile import compile_run
+from anabranch.compile.jitter import jittered
+from anabranch.compile.run import compile_run
 from anabranch.engines import packet
-from anabranch.jitter import jittered
-from anabranch.matrix_columns import with_keys
-from anabranch.result_tables import frame
-from anabranch.results import COMPLETE, result_hash
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND, duration
+from anabranch.results.matrix_columns import with_keys
+from anabranch.results.result import COMPLETE, result_hash
+from anabranch.results.schema import frame
 from anabranch.runs.kept import KeptRun, KeptRuns, run_key
 from anabranch.runs.outcomes import attempted, facts_of, names_of
 from anabranch.runs.recorder import Recorder
 from anabranch.scenario import Case, Scenario
-from anabranch.units import PICOSECONDS_PER_SECOND, duration
 
 
 def compiled(case: Case, seed: int, engine: str, jitter: float) -> tuple[dict[str, Any], str]:

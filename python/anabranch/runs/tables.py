@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.captures import FOLDER as CAPTURES
-from anabranch.matrix_columns import with_keys
-from anabranch.output_files import unwritable, write_new_table
-from anabranch.result_tables import SCHEMAS, SERIES_TABLES
-from anabranch.results import SERIES
+from anabranch.foundation.output_files import unwritable, write_new_table
+from anabranch.results.captures import FOLDER as CAPTURES
+from anabranch.results.matrix_columns import with_keys
+from anabranch.results.result import SERIES
+from anabranch.results.schema import SCHEMAS, SERIES_TABLES
 from anabranch.runs.errors import Refusal
 from anabranch.runs.manifest import of_plan
 from anabranch.runs.manifest import write as write_manifest

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from anabranch import input_files, units
+from anabranch.foundation import input_files, units
+from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import references, walk, warnings
 from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Listing, Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
-from anabranch.toml_text import TomlError, parse
 
 if TYPE_CHECKING:
-    from anabranch.results import Result
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
+    from anabranch.results.result import Result
 
 __all__ = ["Case", "Problem", "Scenario", "ScenarioError", "Variant"]
 

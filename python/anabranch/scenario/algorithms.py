@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, create_model, model_validator
 
-from anabranch import _core, units
+from anabranch import _core
+from anabranch.foundation import units
 from anabranch.scenario.named_tables import NamedTable
 from anabranch.scenario.table import Count, Duration, Packets, PositiveDuration, Probability, Size
 

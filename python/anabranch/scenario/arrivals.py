@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import TopologySection
 from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
@@ -12,7 +12,7 @@ from anabranch.scenario.stacks import Stack
 from anabranch.scenario.traffic import Short
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 
 WITH_TIMESTAMPS = 52

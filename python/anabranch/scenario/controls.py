@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
-from anabranch import input_files, programs
+from anabranch import programs
+from anabranch.foundation import input_files
 from anabranch.programs import needs
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Table
@@ -60,7 +61,7 @@ class ProgramControl(Table):
 
 
 class PythonControl(Table):
-    """A congestion control in Python: a class derived from ``anabranch.control.Control``. It runs some twenty times slower than others."""
+    """A congestion control in Python: a class derived from ``anabranch.engines.control.Control``. It runs some twenty times slower than others."""
 
     name: ClassVar[str] = "python"
     python: str = Field(

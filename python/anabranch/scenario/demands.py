@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.matrix import Gravity, Matrix
 from anabranch.scenario.pairs import ends_of
@@ -11,7 +11,7 @@ from anabranch.scenario.problems import suggest
 from anabranch.scenario.traffic import Traffic
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 Demand = tuple[int, int, int]
 """Source and destination by index, and bit/s."""
@@ -65,7 +65,7 @@ def _by_gravity(
     """The simple gravity model (Zhang et al., "Fast accurate computation of large-scale IP traffic matrices", SIGMETRICS 2003)."""
     import numpy as np
 
-    from anabranch.robust.files import in_proportion
+    from anabranch.engineering.robust.files import in_proportion
 
     if gravity.weights is not None:
         sent = received = gravity.weights.of(names)
@@ -80,8 +80,8 @@ def _by_gravity(
 
 
 def _own(topology: "Topology") -> list[tuple[int, int, float]]:
-    from anabranch.robust import Network
-    from anabranch.robust.files import own_demands
+    from anabranch.engineering.robust import Network
+    from anabranch.engineering.robust.files import own_demands
 
     return _entries(own_demands(Network.of(topology, capacity_bps=1.0)))
 

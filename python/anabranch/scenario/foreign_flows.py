@@ -7,7 +7,7 @@ seconds; both count sizes in bytes. HPCC's priority groups and ports do not coun
 import re
 from collections.abc import Iterator
 
-from anabranch import units
+from anabranch.foundation import units
 
 Flow = tuple[int, str, str, int, int]
 """Line, source, destination, start in picoseconds and size in bytes."""

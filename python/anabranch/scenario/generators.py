@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
-from anabranch import units
+from anabranch.foundation import units
+from anabranch.network.topologies.generate import GENERATORS
 from anabranch.scenario.named_tables import NamedTable
 from anabranch.scenario.table import Count, Duration, Length, PositiveDuration, Probability, Rate, Ratio
-from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 _SUFFIXES: dict[str, tuple[Any, Callable[[str], float]]] = {
     "_bps": (Rate, units.rate),

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 ALL = "all"
 HOSTS = "hosts"

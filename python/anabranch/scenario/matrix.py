@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Rate, Table
 
 if TYPE_CHECKING:
-    from anabranch.robust.data_sets import Numbered, Row
+    from anabranch.engineering.robust.data_sets import Numbered, Row
 
 OWN = "demands"
 """The demands that the topology brings with it."""
@@ -72,7 +72,7 @@ def _read_matrix(value: Any, info: ValidationInfo) -> Any:
         )
     if value == OWN:
         return value
-    from anabranch.robust.files import pair_rows
+    from anabranch.engineering.robust.files import pair_rows
 
     return Matrix(tuple(pair_rows(_directory(info) / value)))
 
@@ -92,7 +92,7 @@ def _matrix_of_table(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str, 
 
 
 def _read_weights(value: Any, info: ValidationInfo) -> Any:
-    from anabranch.robust.files import weight_rows
+    from anabranch.engineering.robust.files import weight_rows
 
     if isinstance(value, Mapping):
         written = [(str(node), str(node), weight) for node, weight in value.items()]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from anabranch.foundation.toml_text import Path
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.stacks import PRESETS
-from anabranch.toml_text import Path
 
 _LISTS = {("traffic",), ("impairments",), ("events",), ("capture",), ("topology", "override")}
 """Lists whose entries do not define what others name, so that a broken one is left out."""

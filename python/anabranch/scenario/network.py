@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.generators import GeneratedTopology
 from anabranch.scenario.schedules import CapacityTable, CapacityTrace, DelayTable, kind_of_schedule

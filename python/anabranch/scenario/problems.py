@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from anabranch.toml_text import Path, format_path, line_numbers
+from anabranch.foundation.toml_text import Path, format_path, line_numbers
 
 MISSING = object()
 """The value of a problem that is about an absent key."""

@@ -6,7 +6,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
+from anabranch.foundation.toml_text import Path, format_path
 from anabranch.scenario import groups, pairs
 from anabranch.scenario.arrivals import link_capacities, mean_size, per_second
 from anabranch.scenario.demands import Demand, demands_of
@@ -19,10 +20,9 @@ from anabranch.scenario.stacks import PRESETS, differing
 from anabranch.scenario.trace import FlowTrace
 from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic, traffic_name, udp_packet
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
-from anabranch.toml_text import Path, format_path
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 MOST_SEGMENTS = 2**32 - 2
 MOST_PERIODS = 1000

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
-from anabranch import metrics
+from anabranch.network import metrics
 from anabranch.scenario import splits
 from anabranch.scenario.table import Count, Duration, Excess, PositiveDuration, Ratio, Table, by_kind
 

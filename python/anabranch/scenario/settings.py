@@ -6,10 +6,10 @@ from typing import Any
 
 import tomlkit
 
+from anabranch.foundation.toml_text import Path, TomlError, format_path, parse
 from anabranch.scenario import walk
 from anabranch.scenario.problems import Problem, ScenarioError
 from anabranch.scenario.variant import Variant
-from anabranch.toml_text import Path, TomlError, format_path, parse
 
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch import input_files
+from anabranch.foundation import input_files
 from anabranch.scenario.problems import suggest
 
 if TYPE_CHECKING:

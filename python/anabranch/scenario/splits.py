@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from anabranch import input_files
+from anabranch.foundation import input_files
 
 LARGEST_FILE = 256 * 2**20
 """Bytes; the splits of 200 nodes over four paths take 50 million."""

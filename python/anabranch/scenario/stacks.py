@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from anabranch import _core, units
+from anabranch import _core
+from anabranch.foundation import units
 from anabranch.scenario.algorithms import REGISTRIES, Algorithm, field, units_of, without_units
 from anabranch.scenario.controls import ProgramControl, PythonControl
 from anabranch.scenario.table import Table

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
 
-from anabranch import units
+from anabranch.foundation import units
 
 
 class Table(BaseModel):

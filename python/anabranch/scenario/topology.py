@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.network import TopologySection
 from anabranch.scenario.problems import Problem, suggest
 
 if TYPE_CHECKING:
-    from anabranch.topologies import Topology
+    from anabranch.network.topologies import Topology
 
 
 class Resolver:
@@ -46,7 +46,7 @@ class Resolver:
                 return None, [
                     Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))
                 ]
-        from anabranch import topologies
+        from anabranch.network import topologies
 
         assert section.from_ is not None
         file = self._directory / section.from_
@@ -61,9 +61,9 @@ class Resolver:
 
 
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
-    from anabranch.topologies import Link, Node, Topology
-    from anabranch.topologies.attributes import Attributes
-    from anabranch.topologies.parallel import Bundle
+    from anabranch.network.topologies import Link, Node, Topology
+    from anabranch.network.topologies.attributes import Attributes
+    from anabranch.network.topologies.parallel import Bundle
 
     assert section.links is not None
     named = {node.name: Node(node.name, node.latitude, node.longitude) for node in section.nodes or []}

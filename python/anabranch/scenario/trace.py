@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch import csv_dialect, input_files, units
-from anabranch.csv_text import unguarded
+from anabranch.foundation import csv_dialect, input_files, units
+from anabranch.foundation.csv_text import unguarded
 from anabranch.scenario import foreign_flows
 
 COLUMNS = ("src", "dst", "start", "size")
@@ -64,7 +64,7 @@ def _read(value: Any, info: ValidationInfo) -> Any:
 def parse(text: str, source: str) -> FlowTrace:
     """The flows of CSV text with a header; other columns than :data:`COLUMNS` do not count. Or of another simulator's file.
 
-    A guard against formulas before a name (:mod:`anabranch.csv_text`) is removed.
+    A guard against formulas before a name (:mod:`anabranch.foundation.csv_text`) is removed.
 
     Raises:
         ValueError: names the file, the line, its value and what would be right.

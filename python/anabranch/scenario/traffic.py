@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario import sizes
 from anabranch.scenario.matrix import Gravity, MatrixKey
 from anabranch.scenario.table import Count, Duration, Frequency, LinkName, PositiveDuration, Rate, Size, Table, by_kind

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.network import Event, Impairment, TopologySection
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS, Stack, preset_stack

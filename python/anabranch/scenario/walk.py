@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from anabranch import units
+from anabranch.foundation import units
+from anabranch.foundation.toml_text import Path, format_path
 from anabranch.scenario.named_tables import NamedTable
 from anabranch.scenario.problems import MISSING, Problem, shorten, suggest
 from anabranch.scenario.table import Table, union
-from anabranch.toml_text import Path, format_path
 
 MOST_VARIANTS = 10_000
 

@@ -8,9 +8,9 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+from anabranch.engines.kernel.linux_network.devices import open_device
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.settings import LinuxStack, StackError
-from anabranch.linux_network.devices import open_device
-from anabranch.linux_network.namespace import NetworkNamespace
 
 DEVICE = "network"
 _FIRST_ADDRESS = IPv4Address("10.0.0.1")

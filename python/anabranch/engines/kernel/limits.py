@@ -16,7 +16,7 @@ def may_pace(stack: Mapping[str, Any], linux: LinuxStack) -> bool:
 
 
 def limit_shares(times: Mapping[str, Any], time_s: Any, is_tcp: Any, paces: Any) -> dict[str, Any]:
-    """The columns :data:`anabranch.limiting.LIMITS` of flows; NaN is unknown.
+    """The columns :data:`anabranch.results.limiting.LIMITS` of flows; NaN is unknown.
 
     ``times`` are Linux's (``tcp_chrono_start``), seconds: ``busy`` with data, and of this, ``window`` limited by the receive window and
     ``buffer`` by the send buffer. ``time_s`` is the measured time of each flow. The rest of the busy time waits for the congestion window, for

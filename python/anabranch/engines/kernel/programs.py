@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from anabranch.linux_programs.loaded import LoadedObject, available
+from anabranch.engines.kernel.linux_programs.loaded import LoadedObject, available
 
 _PATIENCE_S = 20.0
 """Linux frees a control in the background."""

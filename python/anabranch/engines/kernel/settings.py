@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.linux_network.system_calls import ticks_per_second
+from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
+from anabranch.foundation.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 from anabranch.scenario.algorithms import REGISTRIES
-from anabranch.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 
 _HEADERS = 40
 """Bytes of the headers of IPv4 and TCP without options."""

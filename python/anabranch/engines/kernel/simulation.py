@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
-from anabranch.array_types import Columns
 from anabranch.engines.kernel.hosts import host_settings, make_hosts
 from anabranch.engines.kernel.iperf3.flows import iperf3_flows
 from anabranch.engines.kernel.iperf3.processes import Iperf3Processes
 from anabranch.engines.kernel.iperf3.report import Report
 from anabranch.engines.kernel.limits import limit_shares, may_pace
+from anabranch.engines.kernel.linux_network import support
+from anabranch.engines.kernel.linux_network.errors import LatePacketsError, NetworkError
+from anabranch.engines.kernel.linux_programs.loaded import available
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
 from anabranch.engines.packet import CompiledRun
-from anabranch.linux_network import support
-from anabranch.linux_network.errors import LatePacketsError, NetworkError
-from anabranch.linux_programs.loaded import available
-from anabranch.result_tables import TABLES
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.foundation.array_types import Columns
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND
+from anabranch.results.schema import TABLES
 
 MAX_LATENESS_S = 2e-3
 """A run is refused if more than one packet in a hundred leaves the network later than this after it is due."""

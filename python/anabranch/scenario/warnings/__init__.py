@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import (

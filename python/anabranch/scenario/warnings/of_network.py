@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from anabranch import _core, units
+from anabranch import _core
+from anabranch.foundation import units
+from anabranch.foundation.toml_text import Path
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import LossModel, Queue
 from anabranch.scenario.problems import Problem
-from anabranch.toml_text import Path
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.arrivals import link_capacities
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import TopologySection
@@ -14,8 +14,8 @@ from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.traffic import traffic_name
 
 if TYPE_CHECKING:
+    from anabranch.network.topologies import Link
     from anabranch.scenario import Case
-    from anabranch.topologies import Link
 
 
 def routes(case: "Case") -> Iterator[Problem]:
@@ -24,7 +24,7 @@ def routes(case: "Case") -> Iterator[Problem]:
     if not _is_concerned(case):
         return
     from anabranch import _core
-    from anabranch.compile import compile_run
+    from anabranch.compile.run import compile_run
 
     spec = compile_run(case, case.variant.run.seed_list()[0])
     for found in json.loads(_core.review(json.dumps(spec))):
@@ -45,7 +45,7 @@ def _is_concerned(case: "Case") -> bool:
 
 def _is_long(case: "Case") -> bool:
     """Whether a path over all links would be too long for the run, or for a queue: an upper bound that needs no routes."""
-    from anabranch.compile import link_delay
+    from anabranch.compile.run import link_delay
 
     section, names = case.variant.topology, Names.of(case.topology)
     duration = units.duration(case.variant.run.duration)
@@ -70,7 +70,7 @@ def _is_long(case: "Case") -> bool:
 
 
 def _own_delay(section: TopologySection, link: "Link") -> int:
-    from anabranch.compile import link_delay
+    from anabranch.compile.run import link_delay
 
     if link.delay_s is not None:
         return round(link.delay_s * units.PICOSECONDS_PER_SECOND)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.controls import ProgramControl
 from anabranch.scenario.problems import MISSING, Problem
 from anabranch.scenario.stacks import PRESETS, NamedCongestion, Stack

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from anabranch import units
+from anabranch.foundation import units
 from anabranch.scenario.arrivals import link_capacities
 from anabranch.scenario.demands import scaled_demands
 from anabranch.scenario.groups import Names

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.array_types import Columns
 from anabranch.engines.kernel.hosts import Host, address
+from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.settings import LinuxStack
-from anabranch.linux_network.namespace import NetworkNamespace
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.foundation.array_types import Columns
+from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 
 FIRST_PORT = 5201
 """Port of the server of flow 0. The port of flow n is n higher, as in ``flow_table.rs`` of the Rust core."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from anabranch.engines.kernel.iperf3.flows import Flow
 from anabranch.engines.kernel.iperf3.report import Report, read
-from anabranch.linux_network.errors import NetworkError
-from anabranch.linux_network.sockets import listening_ports
+from anabranch.engines.kernel.linux_network.errors import NetworkError
+from anabranch.engines.kernel.linux_network.sockets import listening_ports
 
 _PATIENCE_S = 10
 _LOOK_S = 0.02

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from anabranch.engines.kernel.iperf3.flows import Flow
-from anabranch.limiting import LIMITS
-from anabranch.linux_network.errors import NetworkError
+from anabranch.engines.kernel.linux_network.errors import NetworkError
+from anabranch.results.limiting import LIMITS
 
 LINUX_ONLY = (
     "segments_sent",

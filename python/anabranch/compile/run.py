@@ -1,0 +1,334 @@
+"""One variant and one seed of a scenario to the run that the packet engine takes (``RunSpec`` of the Rust core).
+
+Every default is filled in and every name resolved: times are whole picoseconds, rates bit/s, nodes and links indexes.
+"""
+
+import heapq
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Any
+
+from anabranch.compile.traffic import compile_traffic
+from anabranch.foundation import units
+from anabranch.network import metrics
+from anabranch.network.topologies import Link, Topology
+from anabranch.scenario import Case
+from anabranch.scenario.algorithms import Algorithm
+from anabranch.scenario.arrivals import link_capacities
+from anabranch.scenario.groups import Names
+from anabranch.scenario.network import Change, DelayFromLength, Event, Impairment, Override, Queue
+from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
+from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
+from anabranch.scenario.stacks import Stack
+from anabranch.scenario.variant import DIRECT
+
+DEFAULT_COST = 1.0
+"""The routing cost of a link that has none."""
+
+Pair = tuple[str, str]
+
+
+def compile_run(case: Case, seed: int) -> dict[str, Any]:
+    """The ``RunSpec`` of a variant and a seed, as plain data for JSON."""
+    variant, topology = case.variant, case.topology
+    known = Names.of(topology)
+    nodes = known.node_index
+    duration = units.duration(variant.run.duration)
+    capacities = link_capacities(variant.topology, topology, known, duration)
+    stacks, routings = variant.all_stacks(), variant.all_routings()
+    names = list(routings)
+    compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
+    used = {variant.routing_of(entry) for entry in variant.traffic}
+    used |= {routing.acks for name, routing in routings.items() if name in used}
+    for routing in compiled_routings:
+        if routing["name"] not in used:
+            routing["link_state"] = None  # nobody would see what it measures
+    if any(entry.pattern == "neighbours" for entry in variant.traffic):
+        compiled_routings.append(_direct(known.links, nodes))
+        names.append(DIRECT)
+    traffic = list(compile_traffic(case, seed, known, capacities, names))
+    compiled_links, schedules = _links(case, known, capacities, traffic)
+    return {
+        "seed": seed,
+        "duration": duration,
+        "warm_up": units.duration(variant.run.warm_up),
+        "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
+        "nodes": list(nodes),
+        "links": compiled_links,
+        "stacks": [_stack(name, stack) for name, stack in stacks.items()],
+        "routings": compiled_routings,
+        "traffic": traffic,
+        "events": [
+            {"at": units.duration(event.at), "action": action, "links": selected}
+            for event in variant.events
+            if event.change is None  # which the links' schedules have
+            for action, selected in [_action(event, known)]
+        ],
+        "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
+    } | ({"schedules": schedules} if schedules else {})
+
+
+def _links(
+    case: Case, names: Names, capacities: Sequence[int], traffic: Sequence[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The links, and the schedules that some of them refer to."""
+    section, topology, nodes = case.variant.topology, case.topology, names.node_index
+    rates = list(capacities)
+    delays: list[int] = []
+    queues: list[Queue] = []
+    costs: list[float] = []
+    overrides = _by_link(section.override, names)
+    duration = units.duration(case.variant.run.duration)
+    schedules = Schedules(duration)
+    varying: list[dict[str, Any]] = [{} for _ in topology.links]
+    for number, link in enumerate(topology.links):
+        own = overrides[number]
+        delay = next((o.delay for o in own if o.delay), None)
+        jitter = next((o.jitter for o in own if o.jitter), None)
+        if jitter is not None:
+            varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
+        capacity = next((o.capacity for o in own if o.capacity), None)
+        if isinstance(capacity, Schedule):
+            varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
+        if isinstance(delay, Schedule):
+            varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
+            delays.append(schedules.mean(varying[number]["delay_schedule"]))
+        elif delay is None and link.delay_s is not None:
+            delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
+        else:
+            delays.append(min(units.LARGEST, link_delay(delay or section.delay, link)))
+        queues.append(next((o.queue for o in own if o.queue), section.queue))
+        costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
+    for number, changes in changes_of_links(case.variant.events, names).items():
+        rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
+        if rate_steps is not None:
+            varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
+            rates[number] = max(LEAST_RATE, schedules.mean(varying[number]["rate_schedule"]))
+        if delay_steps is not None:
+            varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
+            delays[number] = schedules.mean(varying[number]["delay_schedule"])
+    round_trip = 0
+    if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
+        used = {(names.nodes[source], names.nodes[target]) for group in traffic for source, target in group["pairs"]}
+        round_trip = longest_round_trip(topology, delays, used)
+    impaired = _by_link(case.variant.impairments, names)
+    compiled: dict[tuple[int, int], dict[str, Any]] = {}  # large networks have few kinds of queues and rates
+    for queue, rate in zip(queues, rates, strict=True):
+        if (id(queue), rate) not in compiled:
+            compiled[id(queue), rate] = _queue(queue, rate, round_trip)
+    links = [
+        {
+            "src": nodes[link.source],
+            "dst": nodes[link.target],
+            "rate": rates[number],
+            "delay": delays[number],
+            "cost": float(costs[number]),
+            "queue": compiled[id(queues[number]), rates[number]],
+            "loss": _loss(impaired[number][0].loss if impaired[number] else link.loss or 0.0),
+        }
+        | varying[number]
+        for number, link in enumerate(topology.links)
+    ]
+    return links, schedules.all
+
+
+class Schedules:
+    """The schedules of a run, each once: many links may follow a table of many rows."""
+
+    def __init__(self, duration: int) -> None:
+        """None yet; the run has this duration, picoseconds."""
+        self.all: list[dict[str, Any]] = []
+        self._places: dict[int, int] = {}
+        self._means: dict[int, int] = {}
+        self._duration = duration
+
+    def index_of(self, schedule: dict[str, Any]) -> int:
+        """The index of a schedule; the same table is added once."""
+        if id(schedule) not in self._places:
+            self._places[id(schedule)] = len(self.all)
+            self.all.append(schedule)
+        return self._places[id(schedule)]
+
+    def mean(self, index: int) -> int:
+        """The mean of a schedule over the run."""
+        if index not in self._means:
+            self._means[index] = mean(self.all[index], self._duration)
+        return self._means[index]
+
+
+def changes_of_links(events: Sequence[Event], names: Names) -> dict[int, list[tuple[int, Change]]]:
+    """For each link that changes, when and how, in the order of time."""
+    found: dict[int, list[tuple[int, Change]]] = {}
+    for event in sorted(events, key=lambda event: units.duration(event.at)):
+        if event.change is not None:
+            for number in names.links_between(event.change.link, event.change.one_way):
+                found.setdefault(number, []).append((units.duration(event.at), event.change))
+    return found
+
+
+def steps_of_changes(
+    changes: list[tuple[int, Change]], rate: int, delay: int, duration: int
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The schedules of a link's rate and of its delay that its changes make; ``None`` where they change nothing."""
+    rates, delays = {0: rate}, {0: delay}
+    outages = []
+    for at, change in changes:
+        if change.capacity is not None:
+            rates[at] = units.rate(change.capacity)
+        if change.delay is not None:
+            delays[at] = units.duration(change.delay)
+        if change.outage is not None:
+            outages.append((at, at + units.duration(change.outage)))
+    transmits: dict[int, int] = {}
+    for at in sorted({*rates, *(end for outage in outages for end in outage)}):
+        is_out = any(begin <= at < end for begin, end in outages)
+        transmits[at] = 0 if is_out else rates[max(begin for begin in rates if begin <= at)]
+    has_rates = len(rates) > 1 or rates[0] != rate or bool(outages)
+    has_delays = len(delays) > 1 or delays[0] != delay
+    return _steps(transmits) if has_rates else None, _steps(delays) if has_delays else None
+
+
+def _steps(values: dict[int, int]) -> dict[str, Any]:
+    return {"kind": "steps", "at": list(values), "values": list(values.values()), "repeat": None}
+
+
+def _action(event: Event, names: Names) -> tuple[Any, list[int]]:
+    """The action of an event in the core's form, and the indexes of its links."""
+    if event.impair is not None:
+        return {"impair": _loss(event.impair.loss)}, names.links_between(event.impair.link, event.impair.one_way)
+    action = "fail" if event.fail else "repair" if event.repair else "reroute"
+    return action, names.links_between(event.fail or event.repair or [], event.one_way)
+
+
+def _by_link(entries: Sequence[Any], names: Names) -> list[list[Any]]:
+    """For each link the entries (with ``link`` and ``one_way``) that hold for it, the latest first."""
+    found: list[list[Override | Impairment]] = [[] for _ in names.links]
+    for entry in entries:
+        for number in names.links_between(entry.link, entry.one_way):
+            found[number].insert(0, entry)
+    return found
+
+
+def link_delay(delay: str | DelayFromLength, link: Link) -> int:
+    """The delay that a value gives a link without its own, picoseconds."""
+    if isinstance(delay, str):
+        return units.duration(delay)
+    length = units.length(delay.length) if link.length_m is None else Fraction(link.length_m)
+    travel = length / units.speed(delay.speed)
+    return round(travel * units.PICOSECONDS_PER_SECOND) + units.duration(delay.plus)
+
+
+def longest_round_trip(topology: Topology, delays: Sequence[int], pairs: Collection[Pair]) -> int:
+    """The longest propagation time there and back of any pair, over paths of least delay, in picoseconds."""
+    neighbours: dict[str, list[tuple[str, int]]] = {}
+    for link, delay in zip(topology.links, delays, strict=True):
+        neighbours.setdefault(link.source, []).append((link.target, delay))
+    distances: dict[str, dict[str, int]] = {}
+    for end in {end for pair in pairs for end in pair}:
+        reached: dict[str, int] = {}
+        queue = [(0, end)]
+        while queue:
+            distance, node = heapq.heappop(queue)
+            if node in reached:
+                continue
+            reached[node] = distance
+            for target, delay in neighbours.get(node, []):
+                heapq.heappush(queue, (distance + delay, target))
+        distances[end] = reached
+    return max(distances[a].get(b, 0) + distances[b].get(a, 0) for a, b in pairs)
+
+
+def _queue(queue: Queue, rate: int, round_trip: int) -> dict[str, Any]:
+    limit = units.queue_limit(queue.limit)
+    if limit.unit == "bdp":
+        product = limit.amount * rate * round_trip / (8 * units.PICOSECONDS_PER_SECOND)
+        compiled = {"bytes": min(units.LARGEST, max(1, round(product)))}
+    else:
+        compiled = {limit.unit: int(limit.amount)}
+    return queue.compiled() | {"limit": compiled}
+
+
+def _loss(loss: float | Algorithm) -> dict[str, Any] | None:
+    """The loss model of a link; a number is the ratio of independent losses, none without."""
+    if isinstance(loss, Algorithm):
+        return loss.compiled()
+    return {"model": "bernoulli", "ratio": float(loss)} if loss else None
+
+
+def _stack(name: str, stack: Stack) -> dict[str, Any]:
+    congestion, detection, ack = stack.policies()
+    return {
+        "name": name,
+        "congestion": congestion,
+        "slow_start": stack.slow_start.compiled(),
+        "detection": detection,
+        "ack": ack,
+        **stack.settings(),
+    }
+
+
+def _routing(name: str, routing: Routing, names: list[str], nodes: dict[str, int]) -> dict[str, Any]:
+    granularity = routing.granularity
+    return {
+        "name": name,
+        "hops": _hops(routing, nodes),
+        "select": routing.selector,
+        "per": {"unit": "flowlet", "gap": units.duration(granularity.flowlet)}
+        if isinstance(granularity, Flowlet)
+        else {"unit": granularity},
+        "hash": list(routing.hash or HASH_FIELDS),
+        "acks": None if routing.acks is None else names.index(routing.acks),
+        "reconverge": None if routing.reconverge is None else units.duration(routing.reconverge),
+        "link_state": None if routing.link_state is None else _link_state(routing.link_state),
+    }
+
+
+def _link_state(settings: LinkState) -> dict[str, Any]:
+    return {
+        "sample": units.duration(settings.sample),
+        "window": settings.window,
+        "recompute": units.duration(settings.recompute),
+        "hysteresis": float(settings.hysteresis),
+    }
+
+
+def _direct(links: Sequence[Pair], nodes: dict[str, int]) -> dict[str, Any]:
+    """The routing between neighbours: the explicit path of one link. It does not change when links fail."""
+    paths = [[nodes[source], nodes[target]] for source, target in links]
+    hops = {"kind": "explicit", "paths": paths, "weights": [1.0] * len(paths)}
+    return _routing(DIRECT, Routing(), [], nodes) | {"hops": hops}
+
+
+def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
+    if isinstance(routing.paths, Disjoint):
+        return {
+            "kind": "disjoint",
+            "metric": metrics.compiled(routing.metric),
+            "paths": routing.paths.disjoint,
+            "by": routing.paths.by,
+        }
+    if isinstance(routing.paths, Shortest):
+        return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
+    if isinstance(routing.paths, Within):
+        return {
+            "kind": "near-equal",
+            "metric": metrics.compiled(routing.metric),
+            "threshold": routing.paths.within,
+            "paths": routing.paths.most,
+        }
+    if routing.paths is None:
+        return {
+            "kind": "shortest" if routing.select is None else "equal-cost",
+            "metric": metrics.compiled(routing.metric),
+        }
+    weights = routing.weights or [1.0] * len(routing.paths)
+    paths = list(zip(routing.paths, weights, strict=True))
+    if routing.acks is None:
+        # ACKs go back over the reverse paths, unless paths that way are given as well
+        given = {(path[0], path[-1]) for path in routing.paths}
+        paths += [(path[::-1], weight) for path, weight in paths if (path[-1], path[0]) not in given]
+    return {
+        "kind": "explicit",
+        "paths": [[nodes[node] for node in path] for path, _ in paths],
+        "weights": [float(weight) for _, weight in paths],
+    }

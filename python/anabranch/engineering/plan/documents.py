@@ -1,0 +1,52 @@
+"""A plan as a document, and as routes that exports and engines take."""
+
+from typing import Any
+
+from anabranch.engineering.plan.model import Plan
+from anabranch.engineering.robust.documents import as_routes as splits_as_routes
+from anabranch.engineering.robust.documents import split_records
+from anabranch.engineering.routes import Routes
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """The document that ``anabranch plan --json`` prints. Rates are in bit/s. A scenario's ``[routing]`` accepts ``splits`` unchanged."""
+    network = plan.problem.network
+    records = split_records(plan.splits)
+    for record, rate, tolerant in zip(records, plan.throughput_bps.tolist(), plan.tolerant.tolist(), strict=True):
+        record["transport"] = "tolerant" if tolerant else "any"
+        record["throughput_bps"] = rate
+    return {
+        "topology": network.topology.name,
+        **summary(plan),
+        "links": [
+            {"src": source, "dst": target, "worst_case_load": load}
+            for (source, target), load in zip(
+                map(network.link_name, range(network.links)), plan.loads.load.tolist(), strict=True
+            )
+        ],
+        "splits": records,
+    }
+
+
+def summary(plan: Plan) -> dict[str, Any]:
+    """The plan in a few numbers."""
+    network = plan.problem.network
+    worst = plan.worst_pair
+    return {
+        "allowed_load": plan.allowed_load,
+        "worst_case_load": plan.worst_case_load,
+        "lower_bound": plan.lower_bound,
+        "worst_link": list(plan.worst_link),
+        "pairs": network.pairs,
+        "single_path_pairs": plan.single_pairs,
+        "throughput_total_bps": plan.total_bps,
+        "throughput_mean_bps": plan.mean_bps,
+        "throughput_worst_bps": plan.worst_bps,
+        "worst_pair": [network.names[network.pair_sources[worst]], network.names[network.pair_targets[worst]]],
+        "interrupted": plan.interrupted,
+    }
+
+
+def as_routes(plan: Plan) -> Routes:
+    """The plan as explicit, weighted routes."""
+    return splits_as_routes(plan.splits, "plan")

@@ -1,0 +1,165 @@
+"""The options of each pair for its traffic: a single path or a split, each with its predicted throughput."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from anabranch.engineering.plan.tcp_throughput import Connection, path_losses, throughput
+from anabranch.engineering.plan.ties import DELAY_STEP_S, PENALTY_STEP, on_grid
+from anabranch.engineering.robust.candidates import Candidates
+from anabranch.engineering.robust.splits import Splits
+from anabranch.foundation.array_types import Booleans, Floats, Integers
+
+SPLIT_PENALTY = 1e-3
+"""Cost of a split besides throughput, as a share of the application's rate: at equal throughput a single path is better."""
+
+_QUARTERS = (0.25, 0.5, 0.75)
+_Split = tuple[tuple[int, float], ...]
+"""Candidate paths with fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Splits of pairs. The options of a pair stand together, ordered by penalty, then by delay, then as they were made."""
+
+    candidates: Candidates
+    pair: Integers
+    start: Integers
+    """Where each option's paths begin; one more entry than options."""
+    path: Integers
+    """Indexes of candidate paths."""
+    fraction: Floats
+    throughput_bps: Floats
+    """Predicted throughput of each option."""
+    penalty: Floats
+    """Cost of each option, as a share of the application's rate, in multiples of :data:`~anabranch.engineering.plan.ties.PENALTY_STEP`; 0 for a pair's best."""
+    place: dict[_Split, int]
+    """The option of a split."""
+
+    @property
+    def count(self) -> int:
+        """How many options there are."""
+        return len(self.pair)
+
+    @cached_property
+    def first(self) -> Integers:
+        """The first option of each pair, and the number of options."""
+        return np.searchsorted(self.pair, np.arange(self.candidates.network.pairs + 1))
+
+    @cached_property
+    def single(self) -> Booleans:
+        """Whether an option is a single path."""
+        one: Booleans = np.diff(self.start) == 1
+        return one
+
+    def splits(self, chosen: Integers) -> Splits:
+        """The splits if each pair takes this option."""
+        shares = np.zeros(self.candidates.paths)
+        for option in chosen.tolist():
+            span = slice(self.start[option], self.start[option + 1])
+            shares[self.path[span]] = self.fraction[span]
+        return Splits(self.candidates, shares)
+
+    def chosen(self, splits: Splits) -> Integers:
+        """The option of each pair; all must be there."""
+        return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
+
+    def links(self) -> tuple[Integers, Integers, Floats]:
+        """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
+        return _links(self.candidates, self.start, self.path, self.fraction)
+
+
+def _links(
+    candidates: Candidates, start: Integers, path: Integers, fraction: Floats
+) -> tuple[Integers, Integers, Floats]:
+    splits = len(start) - 1
+    split = np.repeat(np.arange(splits), np.diff(start))
+    hops = candidates.hops[path]
+    begin = candidates.start.astype(np.int64)[path]
+    picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
+    key = np.repeat(split, hops) * candidates.network.links + candidates.path_links[picked]
+    found, place = np.unique(key, return_inverse=True)
+    share = np.bincount(place, weights=np.repeat(fraction, hops))
+    begins = np.searchsorted(found // candidates.network.links, np.arange(splits + 1))
+    return begins, found % candidates.network.links, np.minimum(share, 1.0)
+
+
+def split_of_pairs(splits: Splits) -> list[_Split]:
+    """The paths of each pair with their fractions."""
+    first = splits.candidates.first.tolist()
+    shares = splits.shares.tolist()
+    return [
+        tuple((path, shares[path]) for path in range(first[pair], first[pair + 1]) if shares[path] > 0)
+        for pair in range(splits.candidates.network.pairs)
+    ]
+
+
+class Pool:
+    """Makes options: at first single paths and splits of two in quarters; later the splits that a linear program found."""
+
+    def __init__(self, candidates: Candidates, connection: Connection, tolerant: Booleans) -> None:
+        """``tolerant`` says for each pair whether its hosts tolerate reordering."""
+        self.candidates = candidates
+        self.connection = connection
+        self.tolerant = tolerant
+        self._losses = path_losses(candidates)
+        self._rows: dict[_Split, tuple[int, float]] = {}
+        fresh: list[tuple[int, _Split]] = []
+        first = candidates.first.tolist()
+        for pair in range(candidates.network.pairs):
+            paths = range(first[pair], first[pair + 1])
+            fresh += [(pair, ((path, 1.0),)) for path in paths]
+            fresh += [
+                (pair, ((one, share), (other, 1 - share)))
+                for one, other in combinations(paths, 2)
+                for share in _QUARTERS
+            ]
+        self._take(fresh)
+
+    def add(self, splits: Splits) -> None:
+        """Add the split of every pair as an option."""
+        self._take([(pair, split) for pair, split in enumerate(split_of_pairs(splits)) if split not in self._rows])
+
+    def _take(self, fresh: list[tuple[int, _Split]]) -> None:
+        if not fresh:
+            return
+        pair = np.array([pair for pair, _ in fresh])
+        start = np.cumsum([0] + [len(split) for _, split in fresh])
+        path = np.array([path for _, split in fresh for path, _ in split])
+        fraction = np.array([share for _, split in fresh for _, share in split])
+        delays, losses = self.candidates.delays[path], self._losses[path]
+        begins, links, shares = _links(self.candidates, start, path, fraction)
+        carried = np.minimum.reduceat(self.candidates.network.capacity[links] / shares, begins[:-1])
+        rates = throughput(self.connection, delays, losses, fraction, start, self.tolerant[pair], carried)
+        for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
+            self._rows[split] = (one, rate)
+
+    def throughput(self, splits: Splits) -> Floats:
+        """Predicted of each pair, bit/s."""
+        self.add(splits)
+        return np.array([self._rows[split][1] for split in split_of_pairs(splits)])
+
+    def options(self) -> Options:
+        """All of them."""
+        listed = list(self._rows)
+        pair = np.array([pair for pair, _ in self._rows.values()])
+        rate = np.array([rate for _, rate in self._rows.values()])
+        sizes = np.array([len(split) for split in listed])
+        start = np.cumsum([0, *sizes.tolist()])
+        path = np.array([path for split in listed for path, _ in split])
+        fraction = np.array([share for split in listed for _, share in split])
+        best = np.full(self.candidates.network.pairs, 0.0)
+        np.maximum.at(best, pair, rate)
+        penalty = (best[pair] - rate) / self.connection.rate_bps
+        penalty += SPLIT_PENALTY * ((sizes > 1) & ~self.tolerant[pair])
+        penalty = on_grid(penalty, PENALTY_STEP)
+        delay = on_grid(np.add.reduceat(fraction * self.candidates.delays[path], start[:-1]), DELAY_STEP_S)
+        order = np.lexsort((delay, penalty, pair))  # stable: of equal ones, the option that was made first
+        begins = np.concatenate(([0], np.cumsum(sizes[order])))
+        picked = np.repeat(start[order] - begins[:-1], sizes[order]) + np.arange(len(path))
+        place = {listed[row]: at for at, row in enumerate(order.tolist())}
+        return Options(
+            self.candidates, pair[order], begins, path[picked], fraction[picked], rate[order], penalty[order], place
+        )

@@ -1,0 +1,145 @@
+"""Plans for a load, and the front of plans over loads."""
+
+import numpy as np
+
+from anabranch.engineering.plan.model import Plan
+from anabranch.engineering.plan.options import Pool
+from anabranch.engineering.plan.search import MOVES_PER_PAIR, Found, Report, Searcher
+from anabranch.engineering.plan.tcp_throughput import Connection
+from anabranch.engineering.robust.errors import RobustError
+from anabranch.engineering.robust.hybrid import with_single_paths
+from anabranch.engineering.robust.problem import Problem
+from anabranch.engineering.robust.solving import RobustRouting, solve
+from anabranch.engineering.robust.splits import Splits
+from anabranch.foundation.array_types import Booleans
+
+FRONT_POINTS = 6
+"""Loads between the least that is possible and the least at which nothing is lost."""
+HYBRID_PERCENTAGES = (100.0, 80.0, 60.0, 40.0, 20.0, 0.0)
+_ROUNDING = 1e-6
+
+
+def silent(what: str, done: float) -> None:
+    """Report nothing."""
+
+
+def nobody(problem: Problem) -> Booleans:
+    """No pair tolerates reordering."""
+    return np.zeros(problem.network.pairs, dtype=bool)
+
+
+class Planner:
+    """Finds plans of one problem. A search for one load starts from the results for earlier loads."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        connection: Connection | None = None,
+        tolerant: Booleans | None = None,
+        report: Report = silent,
+        moves_per_pair: int = MOVES_PER_PAIR,
+    ) -> None:
+        """``tolerant`` says for each pair whether its hosts tolerate reordering; by default none do.
+
+        Raises:
+            RobustError: the topology does not say the delay of every link, or all paths are candidates.
+            KeyboardInterrupt: Ctrl-C before the least load is known.
+        """
+        if problem.all_paths:
+            raise RobustError("a plan chooses among candidates; give a number of them, as in --paths 4")
+        self.problem = problem
+        self.connection = connection or Connection()
+        self.tolerant = nobody(problem) if tolerant is None else tolerant
+        self._pool = Pool(problem.candidates, self.connection, self.tolerant)
+        self._search = Searcher(problem, self._pool, report, moves_per_pair)
+
+    @property
+    def least(self) -> RobustRouting:
+        """The routing of least worst-case load, without regard to TCP."""
+        return self._search.least
+
+    def plan(self, load: float) -> Plan:
+        """The plan of most predicted throughput within a load; of equally good plans, the one of least load.
+
+        Ctrl-C ends the search with the best so far, which says that it was ``interrupted``.
+
+        Raises:
+            RobustError: no routing over the candidates stays within the load.
+        """
+        if not load >= self.least.worst_case_load * (1 - _ROUNDING):
+            raise RobustError(
+                f"{self.problem.network.topology.name}: no routing over these candidates keeps to a load of {load:g}: "
+                f"the worst case is at least {self.least.lower_bound:.6f}, reached {self.least.worst_case_load:.6f}; "
+                "allow more load, or give more paths"
+            )
+        return self._within(load, f"load {load:.3f}")
+
+    def front(self, load: float) -> list[Plan]:
+        """Plans from that load down to the least that is possible, none worse in load and throughput than another."""
+        plans = [self.plan(load)]
+        least = self.least.worst_case_load
+        loads = np.linspace(plans[0].worst_case_load, least, FRONT_POINTS)[1:].tolist()
+        for number, lower in enumerate(loads, start=2):
+            if self._search.interrupted:
+                break
+            plans.append(self._within(lower, f"plan {number} of {FRONT_POINTS}, load {lower:.3f}"))
+        return undominated(plans)
+
+    def judge(self, splits: Splits, load: float) -> Plan:
+        """Splits of the same candidates, as a plan."""
+        return self._plan(Found(splits, 0.0, 0.0), load)
+
+    def _within(self, load: float, what: str) -> Plan:
+        return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
+
+    def _plan(self, found: Found, load: float) -> Plan:
+        return Plan(
+            self.problem,
+            self.connection,
+            self.tolerant,
+            load,
+            found.splits,
+            self._pool.throughput(found.splits),
+            self.least.lower_bound,
+            self._search.interrupted,
+        )
+
+
+def undominated(plans: list[Plan]) -> list[Plan]:
+    """The plans that no other dominates, by falling load. A plan dominates another if it has less load and no less throughput."""
+    kept: list[Plan] = []
+    most = -1.0
+    for plan in sorted(plans, key=lambda plan: (round(plan.worst_case_load, 9), -plan.total_bps)):
+        if plan.total_bps > most * (1 + _ROUNDING):
+            kept.append(plan)
+            most = plan.total_bps
+    return kept[::-1]
+
+
+def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Booleans) -> tuple[float, Plan] | None:
+    """The paper's heuristic at that load: the greatest percentage of single-path pairs (of its six) that keeps to it.
+
+    ``two_paths`` has the paper's candidates. None if not even 0 percent keeps to the load.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, which leaves no routing to compare with.
+    """
+    pool = Pool(two_paths.candidates, connection, tolerant)
+    for percent in HYBRID_PERCENTAGES:
+        problem = with_single_paths(two_paths, percent)
+        routing = solve(problem)
+        if routing.worst_case_load <= load * (1 + _ROUNDING):
+            whole = _spread(routing.splits, two_paths)
+            rates = pool.throughput(whole)
+            return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound)
+    return None
+
+
+def _spread(splits: Splits, problem: Problem) -> Splits:
+    """Splits of some candidates as splits of all of the problem's."""
+    few, every = splits.candidates, problem.candidates
+    place = {(int(every.pair[path]), every.links_of(path).tobytes()): path for path in range(every.paths)}
+    shares = np.zeros(every.paths)
+    for path in range(few.paths):
+        shares[place[int(few.pair[path]), few.links_of(path).tobytes()]] = splits.shares[path]
+    return Splits(every, shares)

@@ -1,0 +1,215 @@
+"""The search for a plan: linear programs for what must split, a local search for who need not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.engineering.plan.options import Options, Pool
+from anabranch.engineering.plan.sparse import sparse, worst_load
+from anabranch.engineering.plan.ties import MARGIN, PENALTY_STEP, rounded
+from anabranch.engineering.robust.problem import Problem
+from anabranch.engineering.robust.solving import RobustRouting, solve
+from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.traffic import Bounds
+from anabranch.foundation.array_types import Floats
+
+Report = Callable[[str, float], None]
+"""Takes what is being searched for, and the share of the most possible work that is done."""
+
+SEED = 1
+MOVES_PER_PAIR = 1600
+"""Moves of each local search, for each pair."""
+_LEAST_PAIRS = 128
+"""A network of fewer pairs gets the moves of this many: the fewer pairs there are, the more often a search gets stuck."""
+_ROUNDS = 3
+"""How often at most linear program and local search take turns."""
+_STARTS = 4
+"""How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
+_MOST_SEARCHES = _STARTS + 2 * _ROUNDS + _ROUNDS
+"""The most local searches for one load: from shortest paths, after linear programs, and for less load."""
+_CHUNK = 20_000
+_HOT, _WARM = 0.03, 0.05
+"""First temperatures: of a search from any choice, and of a search from a good one."""
+_LOOSE = 1.0
+"""First temperature of a search for less load, as a share of the greatest traffic of a pair: nothing is lost by any move."""
+_NOTHING = 1e-9
+_CLOSE = 1e-3
+"""Loads that differ by less are as good, relative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Splits within a load, with their penalty."""
+
+    splits: Splits
+    penalty: float
+    load: float
+
+    def better(self, other: "Found") -> bool:
+        """Whether this one has less penalty, or the same penalty and less load."""
+        if abs(self.penalty - other.penalty) > PENALTY_STEP / 2:
+            return self.penalty < other.penalty
+        return self.load < other.load - _NOTHING
+
+
+class Searcher:
+    """Searches plans of one problem for one load after another. A search uses the results for earlier loads."""
+
+    def __init__(self, problem: Problem, pool: Pool, report: Report, moves_per_pair: int = MOVES_PER_PAIR) -> None:
+        """Solves the least worst-case load first.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C while it is solved; there is no plan yet.
+        """
+        self.problem = problem
+        self.pool = pool
+        self.report = report
+        self.moves = moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS)
+        self.least: RobustRouting = solve(problem)
+        self.interrupted = False
+        self.best: Found | None = None
+        """The best splits found for the present load."""
+        self._seed = SEED
+        self._what = ""
+        self._searches = 0
+        """How many local searches for the present load have begun."""
+
+    def within(self, load: float, what: str) -> Found:
+        """The splits of least penalty found within a load, and of these of least load.
+
+        The load must be at least that of :attr:`least`. Interrupted, it is the best so far. Reports name the search ``what``.
+        """
+        self.best = self._judged(self.least.splits, load)
+        self._what, self._searches = what, 0
+        try:
+            self._search(load)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        assert self.best is not None
+        return self.best
+
+    def _search(self, load: float) -> None:
+        assert self.best is not None
+        for _ in range(_STARTS):
+            if self.best.penalty > _NOTHING:
+                self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
+        if self.best.penalty > _NOTHING:
+            weight = self._weight()
+            start = self._judged(self.least.splits, load).splits
+            room = load * (1 - MARGIN)
+            within = room if self.least.worst_case_load <= room else load
+            for _ in range(_ROUNDS):
+                before = self.best
+                for splits in sparse(self.problem, within, start, weight):
+                    self._offer(self._judged(splits, load), load)
+                self._local(load, _WARM, self.best.splits)
+                self._polish(load)
+                self._local(load, _WARM, self.best.splits)
+                if self.best.penalty > before.penalty - _NOTHING:
+                    break
+                start = self.best.splits
+        if self.best.penalty <= _NOTHING:
+            self._lower()
+
+    def _weight(self) -> Floats:
+        """Mean cost of the splits of each pair."""
+        options = self.pool.options()
+        pairs = self.problem.network.pairs
+        of_pair = options.pair[~options.single]
+        count = np.maximum(np.bincount(of_pair, minlength=pairs), 1)
+        return np.bincount(of_pair, weights=options.penalty[~options.single], minlength=pairs) / count
+
+    def _lower(self) -> None:
+        """Lower the load of a plan in which no pair loses throughput."""
+        assert self.best is not None
+        for _ in range(_ROUNDS):
+            before = self.best
+            if before.load <= self.least.lower_bound * (1 + _CLOSE):
+                return
+            self._local(before.load, _LOOSE, before.splits, lower_load=True)
+            self._polish(before.load)
+            if self.best.load > before.load * (1 - _CLOSE):
+                return
+
+    def _polish(self, load: float) -> None:
+        """Choose the shares of the split pairs anew, so that load becomes free."""
+        assert self.best is not None
+        candidates = self.problem.candidates
+        shares = self.best.splits.shares
+        used = np.add.reduceat((shares > 0).astype(int), candidates.first[:-1])
+        kept = (shares > 0) | (used > 1)[candidates.pair]
+        if not (used > 1).any():
+            return
+        few = solve(Problem(self.problem.network, self.problem.model, candidates.keep(kept)))
+        whole = np.zeros(candidates.paths)
+        whole[kept] = few.splits.shares
+        self._offer(self._judged(Splits(candidates, whole), load), load)
+
+    def _judged(self, splits: Splits, load: float) -> Found:
+        """The splits of a linear program, rounded if they keep to the load then."""
+        whole = rounded(splits)
+        reached = worst_load(self.problem, whole)
+        if reached > load * (1 + _NOTHING):
+            whole, reached = splits, worst_load(self.problem, splits)
+        self.pool.add(whole)
+        options = self.pool.options()
+        return Found(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
+
+    def _offer(self, found: Found, load: float) -> None:
+        if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
+            self.best = found
+
+    def _local(self, load: float, hottest: float, start: Splits, lower_load: bool = False) -> None:
+        self.pool.add(start)
+        options = self.pool.options()
+        self._seed += 1
+        search = core_search(self.problem, options, self._seed)
+        search.choose(options.chosen(start))
+        greatest = _NOTHING if lower_load else np.inf
+        search.begin(load, greatest, lower_load, self.moves, hottest, 10.0 if hottest == _WARM else 1.0)
+        self._searches += 1
+        self._say(0.0)
+        done = 0
+        try:
+            while search.advance(_CHUNK):
+                done += _CHUNK
+                self._say(done / self.moves)
+        finally:
+            best = search.best()
+            if best is not None:
+                chosen, penalty, reached = best
+                self._offer(Found(options.splits(chosen), penalty, reached), load)
+
+    def _say(self, done: float) -> None:
+        """Report the share of the present search that is done."""
+        what = f"{self._what}, search {self._searches} of at most {_MOST_SEARCHES}"
+        self.report(what, (self._searches - 1 + done) / _MOST_SEARCHES)
+
+
+def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSearch":
+    """The local search over these options, in the core; rates in units of the problem's scale."""
+    network, model, scale = problem.network, problem.model, problem.scale
+    sources, targets = network.pair_sources, network.pair_targets
+    bounds: tuple[Floats, Floats, Floats, Floats] | None = None
+    matrices = np.zeros((0, network.pairs))
+    if isinstance(model, Bounds):
+        above = model.above
+        bounds = (
+            np.maximum(above.rows, 0.0) / scale,
+            np.maximum(above.columns, 0.0) / scale,
+            np.maximum(model.largest - model.lower, 0.0)[sources, targets] / scale,
+            model.lower[sources, targets] / scale,
+        )
+    else:
+        matrices = model.matrices[:, sources, targets] / scale
+    start, links, shares = options.links()
+    listed = (
+        options.first.astype(np.uint32),
+        options.penalty,
+        start.astype(np.uint32),
+        links.astype(np.uint32),
+        shares,
+    )
+    return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, seed)

@@ -1,0 +1,34 @@
+"""Routes for real networks: Linux, FRR, OpenFlow, segment routing; and back into this one.
+
+>>> from tempfile import TemporaryDirectory
+>>> from anabranch import topologies
+>>> from anabranch.engineering.routes.export import export
+>>> from anabranch.engineering.routes.search import Search
+>>> routes = Search(topologies.load("tcpbp10")).routes("tcpbp", ["1"], ["10"], "explicit")
+>>> with TemporaryDirectory() as folder:
+...     [path.name for path in export(routes, "json", folder)]
+['export.json', 'plan.json', 'routes.json']
+
+Files speak of addresses by the plan in :mod:`anabranch.engineering.routes.export.plan`, which stands beside them as ``plan.json``.
+"""
+
+from anabranch.engineering.routes.export.errors import ExportError
+from anabranch.engineering.routes.export.files import Files
+from anabranch.engineering.routes.export.formats import FORMATS, Format, described
+from anabranch.engineering.routes.export.json_file import read_json
+from anabranch.engineering.routes.export.plan import Plan, make_plan
+from anabranch.engineering.routes.export.write import export, make, warnings
+
+__all__ = [
+    "FORMATS",
+    "ExportError",
+    "Files",
+    "Format",
+    "Plan",
+    "described",
+    "export",
+    "make",
+    "make_plan",
+    "read_json",
+    "warnings",
+]

@@ -1,0 +1,89 @@
+"""FRR: explicit paths by SR-MPLS, a configuration for each router with ospfd, pathd and staticd.
+
+ospfd floods the node labels (RFC 8665) and finds the shortest paths. pathd holds a policy for each destination. Its segments are labels
+of nodes, because ospfd assigns the labels of links only as it runs. staticd sends packets for the destination's hosts into the policy
+by its colour (RFC 9256). pathd has one active path in a policy, without weights.
+"""
+
+from anabranch.engineering.routes.export.errors import ExportError, pair
+from anabranch.engineering.routes.export.files import Files
+from anabranch.engineering.routes.export.forwarding import BY_PAIR, WeightedPath, by_source, paths
+from anabranch.engineering.routes.export.frr import heading, interfaces, preferred_source
+from anabranch.engineering.routes.export.linux import lab, settings
+from anabranch.engineering.routes.export.plan import NODE_LABELS, Plan, PlannedNode
+from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
+from anabranch.engineering.routes.model import Routes
+
+_COLOUR = 1
+_LAST_NODE_LABEL = 23_999  # of the block that most routers take by default
+_SETTINGS = ("net.mpls.platform_labels = 1048575", "net.mpls.conf.lo.input = 1")
+_EACH_INTERFACE = ("net.mpls.conf.*.input = 1",)
+
+
+def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+    """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
+    shortest = Shortest(routes.topology, igp)
+    one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
+    if one_way is not None:
+        raise ExportError(
+            f"link {pair(one_way.source, one_way.target)}: goes one way; OSPF needs both. srv6 takes such links"
+        )
+    if len(plan.nodes) > _LAST_NODE_LABEL - NODE_LABELS:
+        raise ExportError(
+            f"{routes.topology.name} has {len(plan.nodes)} nodes; the label block {NODE_LABELS}-{_LAST_NODE_LABEL} has room for "
+            f"{_LAST_NODE_LABEL - NODE_LABELS}"
+        )
+    pairs = paths(routes)
+    for (source, target), ways in pairs.items():
+        if len(ways) > 1:
+            raise ExportError(
+                f"route {pair(source, target)}: has {len(ways)} paths; an SR policy of FRR has one. {BY_PAIR} take several"
+            )
+    by_node = by_source(pairs)
+    made = Files({"lab.batch": lab(plan)})
+    for node in plan.nodes.values():
+        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS, _EACH_INTERFACE)
+        made.texts[f"{node.identifier}.conf"] = (
+            heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, by_node.get(node.name, {}), shortest)
+        )
+    return made
+
+
+def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:
+    def area(neighbour: str) -> str:
+        if not neighbour:
+            return " ip ospf area 0\n"
+        cost = shortest.costs[node.name][neighbour]
+        return f" ip ospf area 0\n ip ospf cost {cost}\n ip ospf network point-to-point\n"
+
+    text = interfaces(plan, node, area)
+    text += f"router ospf\n ospf router-id {node.router}\n capability opaque\n mpls-te on\n"
+    text += f" mpls-te router-address {node.router}\n segment-routing on\n"
+    text += f" segment-routing global-block {NODE_LABELS} {_LAST_NODE_LABEL}\n"
+    return text + f" segment-routing prefix {node.router}/32 index {node.index}\nexit\n!\n"
+
+
+def _policies(plan: Plan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: Shortest) -> str:
+    lists, policies, static = "", "", preferred_source(node)
+    for target, ((nodes, _),) in ways.items():
+        end = plan.nodes[target]
+        lists += f"  segment-list {end.identifier}\n"
+        for position, segment in enumerate(compress(nodes, shortest), 1):
+            lists += f"   index {10 * position} mpls label {_label(plan, segment, (node.name, target))}\n"
+        lists += "  exit\n"
+        policies += f"  policy color {_COLOUR} endpoint {end.router}\n   name {end.identifier}\n"
+        policies += (
+            f"   candidate-path preference 100 name {end.identifier} explicit segment-list {end.identifier}\n  exit\n"
+        )
+        static += f"ip route {end.prefix} {end.router} color {_COLOUR}\n"
+    return f"segment-routing\n traffic-eng\n{lists}{policies} exit\nexit\n!\n{static}!\n"
+
+
+def _label(plan: Plan, segment: Segment, route: tuple[str, str]) -> int:
+    if segment.kind == "adjacency":
+        raise ExportError(
+            f"route {pair(*route)}: goes over {pair(segment.source, segment.target)} where that is not the only shortest "
+            f"path; the link must be a segment, and FRR numbers links only as it runs. Another igp of "
+            f"export() in Python may avoid this, and {BY_PAIR} can"
+        )
+    return plan.nodes[segment.target].label

@@ -1,0 +1,72 @@
+"""Segment lists as JSON: for each path of each pair its segments, as SRv6 identifiers and as SR-MPLS labels."""
+
+from typing import Any
+
+from anabranch.engineering.routes.export.files import Files, document
+from anabranch.engineering.routes.export.forwarding import paths
+from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
+from anabranch.engineering.routes.model import Routes
+
+NAME = "segment-lists.json"
+
+
+def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+    """One document; ``igp`` is the metric by which the routers' own protocol is to find shortest paths."""
+    shortest = Shortest(routes.topology, igp)
+    pairs = [
+        {
+            "src": source,
+            "dst": target,
+            "prefix": str(plan.nodes[target].prefix),
+            "paths": [_record(plan, nodes, share, compress(nodes, shortest)) for nodes, share in ways],
+        }
+        for (source, target), ways in paths(routes).items()
+    ]
+    costs = [
+        {"src": source, "dst": target, "cost": cost}
+        for source, ends in shortest.costs.items()
+        for target, cost in ends.items()
+    ]
+    head = {"topology": routes.topology.name, "igp": {"metric": igp, "costs": costs}}
+    return Files({NAME: document(head, "pairs", pairs)})
+
+
+def srv6(plan: Plan, segments: tuple[Segment, ...]) -> list[str]:
+    """The identifiers in the order of travel; the last one ends the tunnel.
+
+    An End.X identifier itself leads to its node, so it also replaces a node segment before it. The source cannot send to an
+    End.X of its own. So a link at the source is an End identifier of the neighbour. Only the source reaches this
+    identifier over that link.
+    """
+    source, target = segments[0].source, segments[-1].target
+    identifiers = []
+    for position, segment in enumerate(segments):
+        ahead = segments[position + 1] if position + 1 < len(segments) else None
+        if segment.kind == "adjacency" and segment.source == source:
+            identifiers.append(plan.interface(segment.target, source).arrival_sid)
+        elif segment.kind == "adjacency":
+            identifiers.append(plan.interface(segment.source, segment.target).adjacency_sid)
+        elif ahead is not None and ahead.kind == "node":
+            identifiers.append(plan.nodes[segment.target].end_sid)
+    return [*map(str, identifiers), str(plan.nodes[target].decapsulation_sid)]
+
+
+def labels(plan: Plan, segments: tuple[Segment, ...]) -> list[int]:
+    """The label stack of SR-MPLS, outermost first."""
+    return [
+        plan.nodes[segment.target].label
+        if segment.kind == "node"
+        else plan.interface(segment.source, segment.target).label
+        for segment in segments
+    ]
+
+
+def _record(plan: Plan, nodes: tuple[str, ...], share: float, segments: tuple[Segment, ...]) -> dict[str, Any]:
+    return {
+        "path": list(nodes),
+        "fraction": share,
+        "segments": [{"kind": segment.kind, "src": segment.source, "dst": segment.target} for segment in segments],
+        "srv6": srv6(plan, segments),
+        "mpls": labels(plan, segments),
+    }

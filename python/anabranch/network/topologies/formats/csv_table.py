@@ -1,0 +1,116 @@
+"""CSV with a header row: the ends of an edge, and any of ``delay``, ``length``, ``loss``, ``capacity``, ``cost``.
+
+A row is an edge. The nodes are the ends of edges, in the order of the rows. Unless the caller says that edges are directed, each
+row is a link both ways; if every row has one back, each is one direction. Semicolons, tabs or blanks may separate columns.
+TEAVAR's ``topology.txt`` is such a table.
+"""
+
+import csv
+from difflib import get_close_matches
+from itertools import chain
+
+from anabranch.foundation import csv_dialect
+from anabranch.network.topologies.attributes import ATTRIBUTES
+from anabranch.network.topologies.draft import Draft
+from anabranch.network.topologies.errors import TopologyError
+from anabranch.network.topologies.formats import text
+from anabranch.network.topologies.words import NAMES, resembled, word_of
+
+ENDS = {
+    "source": ("source", "src", "from", "from_node", "node1", "start"),
+    "target": ("target", "dst", "dest", "destination", "to", "to_node", "node2", "end"),
+}
+"""The columns of both ends, and their other names."""
+_CLOSE = 0.75
+"""How alike a column is to one that it is a misspelling of."""
+
+
+def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
+    """Read the file."""
+    written = text(data, source)
+    draft = Draft(source, name, directed)
+    return draft if _read_columns(written, draft) else _read_rows(written, Draft(source, name, directed))
+
+
+def _read_columns(written: str, draft: Draft) -> bool:
+    """Whether a file could be read at once: nothing in it is wrong, blank or parallel."""
+    try:
+        header, *rows = csv_dialect.rows(written)
+        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    except (csv.Error, ValueError):  # no rows, or of different lengths
+        return False
+    if (
+        len(columns) < len(header)
+        or not columns.keys() - ENDS.keys() <= ATTRIBUTES.keys()
+        or not ENDS.keys() <= columns.keys()
+    ):
+        return False
+    sources, targets = (columns.pop(end) for end in ENDS)
+    nodes = dict.fromkeys(chain.from_iterable(zip(sources, targets, strict=True)))
+    if not all(node and node == node.strip() for node in nodes):
+        return False
+    for node in nodes:
+        draft.node(node)
+    return draft.plain_links(sources, targets, columns)
+
+
+def _read_rows(written: str, draft: Draft) -> Draft:
+    source = draft.source
+    rows = csv_dialect.rows(written)
+    seen: set[str] = set()
+    try:
+        header = [_column(column) for column in next(rows, [])]
+        _check_header(header, draft)
+        for row in rows:
+            if not "".join(row).strip():
+                continue
+            if len(row) != len(header):
+                raise TopologyError(
+                    source,
+                    f"line {rows.line_num}",
+                    ",".join(row),
+                    f"has {len(row)} fields; the header has {len(header)}",
+                )
+            values = dict(zip(header, row, strict=True))
+            for end in ENDS:
+                cell = values[end]
+                if cell not in seen:
+                    seen.add(cell)
+                    if cell.strip() and not draft.knows(cell):
+                        draft.node(cell)
+            draft.link(values["source"], values["target"], values, "line {}", rows.line_num)
+    except csv.Error as error:
+        raise TopologyError(source, f"line {rows.line_num}", None, f"is not CSV ({error})") from None
+    return draft
+
+
+def _column(written: str) -> str:
+    """A column, with an end under its first name."""
+    column = written.strip()
+    return next((end for end, names in ENDS.items() if column.lower() in names), column)
+
+
+def _check_header(header: list[str], draft: Draft) -> None:
+    source = draft.source
+    known = (*ENDS, *ATTRIBUTES)
+    for end in ENDS:
+        if end not in header:
+            raise TopologyError(
+                source,
+                "header",
+                ",".join(header),
+                f"has no column {end}; it needs source and target, separated by commas",
+            )
+    ignored = []
+    for column in header:
+        if header.count(column) > 1:
+            raise TopologyError(source, "header", column, "is there twice; keep one")
+        if column in known or word_of(column):
+            continue
+        close = get_close_matches(column, [*known, *chain.from_iterable(NAMES.values())], 1, _CLOSE)
+        if close:
+            raise TopologyError(source, "header", column, f"is not a column; did you mean {close[0]}?")
+        if not resembled(column):  # of which the draft warns
+            ignored.append(column)
+    if ignored:
+        draft.notes.append(f"these columns are not read: {', '.join(ignored)}; known are {', '.join(known)}")

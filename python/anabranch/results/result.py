@@ -1,0 +1,279 @@
+"""The result of a scenario: the tables ``flows`` and ``links``, time series, and summaries over seeds."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.foundation.forks import refuse_after_fork
+from anabranch.results.matrix_columns import key_table, with_keys
+from anabranch.results.schema import PREDICTED, SCHEMAS, SERIES_TABLES
+
+if TYPE_CHECKING:
+    from anabranch.pages.report.run_directory import Runs
+    from anabranch.results.stored import StoredResult
+
+MANIFEST = "manifest.json"
+REPORT = "report.html"
+SERIES = "series"
+"""The folder of the time series."""
+COMPLETE = "complete"
+"""The status of a run that was not cut short."""
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises for a file that is no table."""
+
+
+class ResultError(ValueError):
+    """A run directory that cannot be read."""
+
+
+def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
+    """SHA-256 over the two tables of one run, without its number: names, types, nulls and little-endian values."""
+    digest = sha256()
+    for table in (flows.drop("run"), links.drop("run")):
+        # All columns in one query each: an operation on a single series is a query of its own.
+        unknown = table.select(pl.all().is_null())
+        values = table.with_columns(pl.col(pl.String).fill_null(""), pl.exclude(pl.String).fill_null(0))
+        for name, kind in table.schema.items():
+            digest.update(f"{name} {kind} {table.height}\n".encode())
+            digest.update(np.packbits(unknown[name].to_numpy()).tobytes())
+            if kind == pl.String:
+                texts = values[name].to_list()
+                encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
+                digest.update(b"".join(map(encoded.__getitem__, texts)))
+            else:
+                numbers = values[name].to_numpy()
+                digest.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
+
+
+def is_interrupted(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run of this manifest was stopped before its end, or not begun."""
+    runs = manifest["runs"]
+    return any(run["status"] != COMPLETE for run in runs) or len(runs) < manifest.get("planned_runs", len(runs))
+
+
+class Result:
+    """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
+
+    temporary: TemporaryDirectory[str] | None = None
+    """A directory that lives as long as the result."""
+
+    def __init__(self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0) -> None:
+        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again."""
+        self.directory = directory
+        self.manifest = manifest
+        self.kept_runs = kept_runs
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Result":
+        """Read a run directory. :class:`anabranch.runs.manifest.ManifestError` says what is wrong with it."""
+        from anabranch.results.stored import StoredResult
+
+        found = StoredResult.load(Path(directory))
+        return cls(found.directory, dict(found.manifest))
+
+    def save(self, directory: str | Path) -> None:
+        """Write the run directory to another place, which must not exist or be empty.
+
+        Raises:
+            ResultError: there is something at that place.
+        """
+        target = Path(directory)
+        if target.exists() and any(target.iterdir()):
+            raise ResultError(f"{target}: is not empty; give another directory")
+        for name, path in self._stored.files().items():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / name)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row for each flow of each run; see ``manifest`` for the variant of a run."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row for each directed link of each run."""
+        return self._table("links")
+
+    @cached_property
+    def states(self) -> pl.DataFrame:
+        """One row for each flow and each state of its congestion control: the share of the time spent in it.
+
+        Only congestion controls with named states (Kikolo) have rows; without any, the table is empty.
+        """
+        return self._table("states")
+
+    @cached_property
+    def routes(self) -> pl.DataFrame:
+        """For routings that measure links: the first route of each pair in use (at 0 s), and one row for every change.
+
+        ``path`` has the nodes that packets visit: to the destination, or to the first one that they visit twice. The
+        estimates are those of that time, ``cost`` is in the routing's metric; an unknown value is null.
+        """
+        return self._table("routes")
+
+    @property
+    def link_state(self) -> pl.DataFrame:
+        """For routings that measure links: the estimates of each link after each sample; an unknown value is null."""
+        return self._series("link_state")
+
+    @property
+    def series_flows(self) -> pl.DataFrame:
+        """The samples of the flows; empty without ``[run] sample``."""
+        return self._series("flows")
+
+    @property
+    def series_links(self) -> pl.DataFrame:
+        """The samples of the links; empty without ``[run] sample``."""
+        return self._series("links")
+
+    def _series(self, kind: str) -> pl.DataFrame:
+        parts = self._stored.series(kind)
+        return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_TABLES[kind])
+
+    def _table(self, name: str) -> pl.DataFrame:
+        path = self._stored.table(name)
+        return self._empty(name) if path is None else _read_table(path)
+
+    @property
+    def _stored(self) -> "StoredResult":
+        from anabranch.results.stored import StoredResult
+
+        return StoredResult(self.directory, self.manifest)
+
+    def _empty(self, table: str) -> pl.DataFrame:
+        return with_keys(pl.DataFrame(schema=SCHEMAS[table]), self._variants.clear())
+
+    @cached_property
+    def _variants(self) -> pl.DataFrame:
+        """The values of the matrix, one row for each variant that has run."""
+        variants = {json.dumps(run["variant"]): run["variant"] for run in self.manifest["runs"]}
+        return key_table(list(variants.values()))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the matrix."""
+        return list(self.manifest["keys"])
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """Warnings about values that are valid but may be mistakes: file, line, field, value, message of each."""
+        return list(self.manifest.get("warnings", []))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a run was stopped before its end, or not begun."""
+        return is_interrupted(self.manifest)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over the result hashes of all runs."""
+        return sha256("\n".join(run["result_hash"] for run in self.manifest["runs"]).encode()).hexdigest()
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row for each variant: the keys of the matrix, and :func:`anabranch.results.statistics.summary`.
+
+        Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` is that of all
+        flows together that send to the end of the run, as a mean over the seeds. ``goodput_interval_bps`` is half of its
+        95 % confidence interval, null for one seed. ``interrupted`` is how many of the ``runs`` were cut short.
+        """
+        from anabranch.results import statistics
+
+        return self._with_keys(statistics.summary(self.runs.flows, ["variant"], self.runs.table))
+
+    @cached_property
+    def completion_times(self) -> pl.DataFrame:
+        """For each variant and class of sizes: completion times and slowdown of the flows with a size.
+
+        The keys of the matrix, and :func:`anabranch.results.statistics.completion_times`; empty without such flows.
+        """
+        from anabranch.results import statistics
+
+        return self._with_keys(statistics.completion_times(self.runs.flows, ["variant"]))
+
+    @cached_property
+    def runs(self) -> "Runs":
+        """The tables with the variant of each row, as a report takes them."""
+        from anabranch.pages.report import run_directory
+
+        return run_directory.read([self.directory])
+
+    def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
+        """Numbers of variants, with the values of the matrix instead of the variant's index."""
+        if numbers.is_empty():
+            return with_keys(numbers, self._variants.clear()).drop("variant")
+        tables = [
+            with_keys(own.drop("variant"), self._variants.slice(own["variant"][0], 1))
+            for own in numbers.partition_by("variant", maintain_order=True)
+        ]
+        table = pl.concat(tables)
+        return table.select(*(name for name in table.columns if name not in numbers.columns), *numbers.columns[1:])
+
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        """The variants that the engine refuses and that were left out: their values of the matrix (``variant``), and ``why``."""
+        return list(self.manifest.get("refused", []))
+
+    def documents(self) -> dict[str, Any]:
+        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant; and the warnings.
+
+        With flows that have a size, ``completion_times`` has the rows of :attr:`completion_times`.
+        """
+        documents = [self._document(run) for run in self.manifest["runs"]]
+        times = self.completion_times.to_dicts() if documents else []
+        if len(documents) == 1 and not self.keys:
+            document = documents[0]
+        else:
+            for document, run in zip(documents, self.manifest["runs"], strict=True):
+                document["variant"] = run["variant"]
+            document = {"runs": documents}
+        refused = {"refused": self.refused} if self.refused else {}
+        return document | ({"completion_times": times} if times else {}) | {"warnings": self.warnings} | refused
+
+    def _document(self, run: dict[str, Any]) -> dict[str, Any]:
+        def rows(table: str) -> list[dict[str, Any]]:
+            found: pl.DataFrame = getattr(self, table)
+            predicted = [column.name for column in PREDICTED if table == "flows" and column.name in found.columns]
+            own = [name for name in (*SCHEMAS[table], *predicted) if name not in ("run", "seed")]
+            return found.filter(pl.col("run") == run["run"]).select(own).to_dicts()
+
+        tables = {"flows": rows("flows"), "links": rows("links")}
+        states = self.states.filter(pl.col("run") == run["run"])
+        shares: dict[int, dict[str, float]] = {}
+        for number, state, share in states.select("flow", "state", "share").iter_rows():
+            shares.setdefault(number, {})[state] = share
+        for flow in tables["flows"] if shares else []:
+            flow["states"] = shares.get(flow["flow"])
+        if self.routes.height:
+            tables |= {"routes": rows("routes"), "link_state": rows("link_state")}
+        head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
+        kept = ("status", "result_hash", "lateness", "packets_without_route", "packets_expired")
+        return head | {name: run[name] for name in kept if name in run} | tables
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        from html import escape
+
+        return f"<strong>{escape(self.manifest['title'])}</strong>{self.summary._repr_html_()}"
+
+    def __repr__(self) -> str:
+        """The title and the summary."""
+        return f"{self.manifest['title']}\n{self.summary}"
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    refuse_after_fork()
+    try:
+        return pl.read_parquet(path, glob=False)
+    except UNREADABLE as error:
+        raise ResultError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None

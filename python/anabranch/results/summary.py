@@ -1,0 +1,115 @@
+"""The tables that the command line prints of a run: goodput of flows that last, completion times of flows that finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.foundation.text_table import TextTable, percent, plain, quantity, size_class
+from anabranch.results import limiting, statistics
+
+if TYPE_CHECKING:
+    from anabranch.pages.report.run_directory import Runs
+
+GOODPUT = "Goodput: payload counted once, when it first arrives, per second of measured time."
+PREDICTED = (
+    "Low and high: 90 % of single runs of the packet engine lie between them. They are known of single flows; "
+    "flows.parquet has those of all."
+)
+SLOWDOWN = "Slowdown: completion time over that in an idle network."
+UNFINISHED = "≥: at least so much, because flows of the row had not finished; the figure is not known."
+
+
+def tables(runs: Runs) -> Iterator[TextTable]:
+    """A table with a row for each variant, and one with completion times by traffic group and size if there are flows with a size."""
+    yield _summary(runs)
+    groups = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
+    by = ["variant", "traffic"] if 1 < groups <= statistics.MOST_GROUPS else ["variant"]
+    times = statistics.completion_times(runs.flows, by)
+    if times.height:
+        yield _completion_times(runs, times, by)
+
+
+def _summary(runs: Runs) -> TextTable:
+    summary = statistics.summary(runs.flows, ["variant"], runs.table)
+    lasting = summary["goodput_bps"].count() > 0
+    predicted = bool(runs.flows.select(statistics.is_predicted(runs.flows)).item())
+    waits = statistics.waits_long(runs.flows)
+    limits = limiting.limits_by(runs.flows, ["variant"])
+
+    def row(one: Mapping[str, Any]) -> tuple[str, ...]:
+        ends = ("low_bps", "high_bps") if predicted else ("goodput_interval_bps",)
+        goodput = (quantity(one[name], "bit/s") for name in ("goodput_bps", *ends))
+        counts = (percent(one["retransmit_ratio"]), percent(one["spurious_ratio"]), plain(one["timeouts"]))
+        stalls = (quantity(one["longest_stall_s"], "s"), quantity(one["reassembly_peak_bytes"], "B"))
+        return (
+            *runs.variants[one["variant"]].values.values(),
+            runs_that_count(one),
+            *(goodput if lasting else ()),
+            *(() if predicted else counts),
+            *((limits.get((one["variant"],), "-"),) if limits else ()),
+            *(stalls if waits else ()),
+            *(("-" if one["jain_index"] is None else f"{one['jain_index']:.3f}",) if lasting else ()),
+        )
+
+    head = (
+        *runs.keys,
+        "runs",
+        *(("goodput", *(("low", "high") if predicted else ("± 95 %",))) if lasting else ()),
+        *(() if predicted else ("retransmits", "spurious", "timeouts")),
+        *(("limited by",) if limits else ()),
+        *(("longest stall", "reassembly") if waits else ()),
+        *(("Jain",) if lasting else ()),
+    )
+    notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
+    if limits:
+        notes += (limiting.NOTE,)
+    interrupted = int(runs.table["interrupted"].sum())
+    if interrupted:
+        notes += (
+            f"Not among them: {interrupted} of {runs.table.height} runs, which were interrupted; flows.parquet has their flows.",
+        )
+    if statistics.seeds_agree(runs.flows):
+        notes += (statistics.SEEDS_AGREE,)
+    return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), notes)
+
+
+def figure(row: Mapping[str, Any], name: str, unit: str, show: Callable[[float | None], str]) -> str:
+    """A figure of :func:`anabranch.results.statistics.completion_times` as text: its value, or ``≥`` and its lower bound."""
+    value, least = row[f"{name}{unit}"], row[f"{name}_at_least{unit}"]
+    return show(value) if value is not None or least is None else f"≥ {show(least)}"
+
+
+def finished(flows: int, unfinished: int) -> str:
+    """How many of the flows finished: ``37 of 40``."""
+    return f"{flows - unfinished} of {flows}"
+
+
+def runs_that_count(row: Mapping[str, Any]) -> str:
+    """The number of runs in a row of :func:`anabranch.results.statistics.summary`: ``4 of 5`` if one was interrupted."""
+    return f"{row['runs']} of {row['runs'] + row['interrupted']}" if row["interrupted"] else str(row["runs"])
+
+
+def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> TextTable:
+    def row(one: Mapping[str, Any]) -> tuple[str, ...]:
+        return (
+            *runs.variants[one["variant"]].values.values(),
+            *(one[name] for name in by[1:]),
+            size_class(one["size_from_bytes"], one["size_below_bytes"]),
+            finished(one["flows"], one["unfinished"]),
+            *(figure(one, f"fct_{what}", "_s", lambda value: quantity(value, "s")) for what in statistics.FIGURES),
+            *(figure(one, f"slowdown_{what}", "", plain) for what in statistics.FIGURES),
+        )
+
+    names = ("mean", "median", "95th", "99th")
+    head = (*runs.keys, *by[1:], "size", "finished", *names, "slowdown", *names[1:])
+    notes = [f"Completion times: mean, median, 95th and 99th percentile. {SLOWDOWN}"]
+    if times["unfinished"].sum():
+        notes.append(UNFINISHED)
+    early = times.filter(statistics.ALL_SIZES)["warm_up_flows"].sum()
+    if early:
+        notes.append(f"Not among them: the {early} flows of all variants that started during the warm-up.")
+    shown = statistics.worth_showing(times, by)
+    return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + len(by), notes)

@@ -1,7 +1,0 @@
-"""Routes by a metric: the paths of every pair, and what can be done with them."""
-
-from anabranch.routes.model import Forwarding, Path, Route, Routes
-from anabranch.routes.quantities import completed
-from anabranch.routes.search import Certificate, Search
-
-__all__ = ["Certificate", "Forwarding", "Path", "Route", "Routes", "Search", "completed"]

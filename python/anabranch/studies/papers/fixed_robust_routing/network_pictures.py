@@ -1,0 +1,167 @@
+"""Figures 12 to 15, other optima, and plans on the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from anabranch.pages.report.chart import PALETTE
+from anabranch.studies.papers import charts
+from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, TITLES, TOPOLOGIES, X
+from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
+from anabranch.studies.papers.published import Published
+from anabranch.studies.papers.study import Picture
+
+
+def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
+    """Figures 12 to 15, the spread over optima, and plans on the same axes."""
+    places = {
+        "hop": (("figure-12", "Figure 12"), ("figure-14", "Figure 14")),
+        "delay": (("figure-13", "Figure 13"), ("figure-15", "Figure 15")),
+    }
+    listed = []
+    for heuristic, (loads, _) in places.items():
+        caption = f"Worst-case load of {TITLES[heuristic]} and ALL; crosses are the published values, the band is the range over ties."
+        listed.append(Picture(*loads, caption, _both(found, published, heuristic, "load")))
+    for heuristic, (_, rates) in places.items():
+        caption = (
+            f"Mean TCP throughput of {TITLES[heuristic]} and ALL; crosses are the published values, the wide band is the range over "
+            "other ties (one seed each), the narrow one the interval over seeds."
+        )
+        listed.append(Picture(*rates, caption, _both(found, published, heuristic, "throughput")))
+    listed.append(
+        Picture(
+            "optima",
+            "Figures 14 and 15, other optima",
+            "Throughput over other optima: splits of the same candidates with the same, least load. They come from an interior "
+            "point, a simplex, a search for few splits, and `anabranch robust`. The paper's figures show one such choice. Crosses "
+            "are the published values.",
+            charts.side_by_side(
+                [(TITLES[heuristic], _optima(found, published, heuristic)) for heuristic in HEURISTICS]
+            ),
+        )
+    )
+    listed.append(
+        Picture(
+            "plan-throughput",
+            "Beyond: throughput within a load",
+            "Measured mean TCP throughput against the worst-case load. A plan chooses the paths of single-path pairs; the heuristics fix them. "
+            "Crosses are the paper's values on its own links.",
+            _against_load(found, published, "throughput"),
+        )
+    )
+    listed.append(
+        Picture(
+            "plan-single-pairs",
+            "Beyond: pairs on single paths within a load",
+            "Share of the 182 pairs on a single path. Crosses: X, the least share that the heuristic keeps on a single path.",
+            _against_load(found, published, "single"),
+        )
+    )
+    return listed
+
+
+def _both(found: Found, published: Mapping[str, Published], heuristic: str, what: str) -> Any:
+    parts = []
+    for topology in TOPOLOGIES:
+        if what == "load" or found.measured(f"{heuristic}-{X[-1]}", topology):
+            parts.append((topology, _figure(found, published, heuristic, what, topology)))
+    return charts.side_by_side(parts)
+
+
+def _figure(found: Found, published: Mapping[str, Published], heuristic: str, what: str, topology: str) -> Any:
+    title = TITLES[heuristic]
+    rows, given, bands = [], [], []
+    for percent in X:
+        name = f"{heuristic}-{percent}"
+        for series, one in ((title, name), ("ALL", "all")):
+            mean, half = (found.load(one, topology), None) if what == "load" else found.rate(one, topology)
+            rows.append({"x": percent, "series": series, "mean": mean, "half_width": half})
+            given.append({"x": percent, "series": series, "mean": published[f"{what}-{one}"].value})
+        bands.append({"x": percent, **_band(found, topology, name, what)})
+    chart = charts.lines(
+        pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64}),
+        x="x",
+        colour="series",
+        x_title="pairs on a single path, X (%)",
+        y_title="worst-case maximum link load" if what == "load" else "mean TCP throughput (Mbit/s)",
+        order=[title, "ALL"],
+        published=pl.DataFrame(given),
+    )
+    kept = [band for band in bands if "low" in band]
+    if not kept:
+        return chart
+    area = alt.Chart(alt.InlineData(values=kept)).mark_area(opacity=0.13, color=PALETTE[0])
+    return alt.layer(area.encode(alt.X("x:Q"), alt.Y("low:Q"), alt.Y2("high:Q")), chart).properties(
+        width=charts.WIDTH, height=charts.HEIGHT
+    )
+
+
+def _band(found: Found, topology: str, name: str, what: str) -> dict[str, float]:
+    """The range over ties."""
+    if what == "load":
+        low, high = found.load_range(name, topology)
+        return {"low": low, "high": high}
+    rates = [found.rate(one, topology)[0] for one in (name, *found.with_other_ties(name, topology))]
+    return {"low": min(rates), "high": max(rates)} if len(rates) > 1 else {}
+
+
+def _optima(found: Found, published: Mapping[str, Published], heuristic: str) -> Any:
+    titles = {"": "anabranch robust", "-interior": "interior point", "-vertex": "simplex", "-fewest": "fewest splits"}
+    rows = []
+    for ending, title in titles.items():
+        for percent in X:
+            name = f"{heuristic}-{percent}{ending}"
+            if found.measured(name):
+                mean, half = found.rate(name)
+                rows.append({"x": percent, "series": title, "mean": mean, "half_width": half})
+    given = [
+        {"x": percent, "series": titles[""], "mean": published[f"throughput-{heuristic}-{percent}"].value}
+        for percent in X
+    ]
+    return charts.lines(
+        pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64}),
+        x="x",
+        colour="series",
+        x_title="pairs on a single path, X (%)",
+        y_title="mean TCP throughput (Mbit/s)",
+        colour_title="solver",
+        order=list(titles.values()),
+        published=pl.DataFrame(given),
+    )
+
+
+def _against_load(found: Found, published: Mapping[str, Published], what: str) -> Any:
+    series = {"plan": found.plans, "ALL": ["all"]} | {
+        TITLES[heuristic]: [f"{heuristic}-{percent}" for percent in X] for heuristic in HEURISTICS
+    }
+    rows, given = [], []
+    for title, names in series.items():
+        for name in names:
+            mean, half = (
+                found.rate(name)
+                if what == "throughput"
+                else (100 * found.single(name) / found.choices[NSFNET][name]["pairs"], None)
+            )
+            rows.append({"x": found.load(name), "series": title, "mean": mean, "half_width": half})
+            if title != "plan":
+                shown = (
+                    published[f"throughput-{name}"].value
+                    if what == "throughput"
+                    else 0
+                    if name == "all"
+                    else int(name.rpartition("-")[2])
+                )
+                given.append({"x": published[f"load-{name}"].value, "series": title, "mean": shown})
+    return charts.lines(
+        pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64}),
+        x="x",
+        colour="series",
+        x_title="worst-case maximum link load",
+        y_title="mean TCP throughput (Mbit/s)" if what == "throughput" else "pairs on a single path (%)",
+        order=list(series),
+        published=pl.DataFrame(given),
+    )

@@ -1,0 +1,253 @@
+"""Figures 7 and 8: five Kikolo flows against five of each other variant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from anabranch.results.result import Result
+from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers.kikolo.cells import (
+    NAMES,
+    OTHERS,
+    RIVALS,
+    TRADITIONAL,
+    Cells,
+    at,
+    cells,
+    frame,
+    power,
+    rates,
+)
+from anabranch.studies.papers.study import Claim, Number, Picture, Table
+
+PLACE = {"figure-7": "Figure 7", "figure-8": "Figure 8"}
+RATE = {"figure-7": "1 Gbit/s", "figure-8": "100 Mbit/s"}
+LEFT, EXCELLENT, SUFFERS = 50.0, 90.0, 100 / 3
+"""Thresholds in percent. With friendly and with excellent behaviour, the others keep at least this share of their throughput beside
+five of their own kind. Kikolo suffers considerably if its share of the throughput is less than the third value."""
+
+
+def shares(result: Result) -> Cells:
+    """Kikolo's share of the throughput, in percent."""
+    flows = measures.flows(result, {"stack": "against"})
+    summed = flows.group_by(["run", "loss", "against", "traffic"], maintain_order=True).agg(pl.col("goodput_bps").sum())
+    sides = summed.pivot("traffic", index=["run", "loss", "against"], values="goodput_bps")
+    sides = sides.with_columns(
+        variant=pl.col("against").replace(NAMES), share=100 * pl.col("kikolo") / (pl.col("kikolo") + pl.col("other"))
+    )
+    return cells(sides, "share")
+
+
+def left(result: Result, own_kind: Result) -> Cells:
+    """Throughput of the others beside five Kikolo flows, in percent of their throughput beside five of their own kind."""
+    beside = _throughput(result).filter(pl.col("traffic") == "other")
+    own = (
+        _throughput(own_kind)
+        .group_by(["variant", "loss", "seed"], maintain_order=True)
+        .agg(pl.col("goodput_bps").mean())
+    )
+    joined = beside.join(own, on=["variant", "loss", "seed"], suffix="_own", maintain_order="left")
+    return cells(joined.with_columns(left=100 * pl.col("goodput_bps") / pl.col("goodput_bps_own")), "left")
+
+
+def _throughput(result: Result) -> pl.DataFrame:
+    flows = measures.flows(result, {"stack": "against"}).with_columns(variant=pl.col("against").replace(NAMES))
+    return flows.group_by(["variant", "loss", "seed", "traffic"], maintain_order=True).agg(pl.col("goodput_bps").sum())
+
+
+def picture(found: Cells, figure: str) -> Picture:
+    """The figure, like the paper's."""
+    chart = charts.lines(
+        frame(found),
+        x="loss",
+        colour="variant",
+        x_title="Packet error rate",
+        y_title="Kikolo's share of the throughput, %",
+        colour_title="Against",
+        order=OTHERS,
+        log_x=True,
+    )
+    return Picture(
+        figure,
+        PLACE[figure],
+        f"Five Kikolo flows against five of another variant over {RATE[figure]}: Kikolo's share. 50 % would be even.",
+        chart,
+    )
+
+
+def table(found: Cells, figure: str) -> Table:
+    """A table of the throughput that Kikolo leaves to the others (:func:`left`)."""
+    losses = rates(found)
+    return Table(
+        f"{figure}-left",
+        f"{PLACE[figure]}: throughput left to the others",
+        f"Throughput of the five others, in percent of their throughput beside five of their own kind ({RATE[figure]}).",
+        ["Against", *map(power, losses)],
+        [[name, *(found[name, loss].text() for loss in losses)] for name in OTHERS],
+    )
+
+
+def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
+    """The claims of both figures, from Kikolo's shares and from the throughput that the others keep (:func:`left`)."""
+    seven, eight = share["figure-7"], share["figure-8"]
+    high_7, low_7 = rates(seven, above=1e-4), rates(seven, below=1e-4)
+    suffers = {name: max(seven[name, loss].mean for loss in low_7) for name in ("BIC", "Scalable")}
+    under = sum(value < SUFFERS for value in suffers.values())
+    low_8 = rates(eight, below=1e-4)
+    most = [
+        name
+        for name in RIVALS
+        if all(eight[name, loss].mean - (eight[name, loss].half_width or 0.0) > 50.0 for loss in low_8)
+    ]
+    compound = kept["figure-7"]
+    above = min(compound["Compound", loss].mean for loss in rates(seven, above=1.1e-5))
+    like_newreno = max(abs(seven["Compound", loss].mean - seven["NewReno", loss].mean) for loss in low_7)
+    return [
+        _friendly(
+            "figure-7-traditional",
+            "Figure 7",
+            "Kikolo is friendly towards NewReno, Vegas and Westwood+ at all packet error rates (1 Gbit/s).",
+            kept["figure-7"],
+            TRADITIONAL,
+            rates(seven),
+            LEFT,
+            "Vegas shrinks its window as Kikolo's queue grows, before it loses a packet. It does so against every variant that fills queues.",
+        ),
+        _friendly(
+            "figure-7-lossy",
+            "Figure 7",
+            "Kikolo demonstrates excellent friendliness above 1e-4 (1 Gbit/s).",
+            kept["figure-7"],
+            RIVALS,
+            high_7,
+            EXCELLENT,
+            "Where the others cannot fill the link, Kikolo takes nothing from them. Westwood+ can fill it.",
+        ),
+        Claim(
+            "figure-7-suffers",
+            "Figure 7",
+            "Below 1e-4 Kikolo suffers considerably against Scalable and BIC (1 Gbit/s).",
+            "holds" if under == len(suffers) else "holds partly" if under else "does not hold",
+            "Its share is at most "
+            + ", ".join(f"{value:.1f} % against {name}" for name, value in suffers.items())
+            + "; less than a third counts as considerable.",
+        ),
+        Claim(
+            "figure-7-compound",
+            "Figure 7",
+            "Kikolo is friendly to Compound above 1e-5; at lower rates Compound behaves as a standard TCP (1 Gbit/s).",
+            "holds"
+            if above >= LEFT and like_newreno <= 5.0
+            else "holds partly"
+            if above >= LEFT or like_newreno <= 5.0
+            else "does not hold",
+            f"Above 1e-5 Compound keeps at least {above:.0f} % of its throughput beside its own kind. Below 1e-4 Kikolo's share against it is "
+            + ", ".join(f"{seven['Compound', loss].text()} %" for loss in low_7)
+            + ", against NewReno "
+            + ", ".join(f"{seven['NewReno', loss].text()} %" for loss in low_7)
+            + ".",
+            ""
+            if like_newreno <= 5.0
+            else "Compound's delay part grows until 30 segments of a flow wait, but this queue never holds 30. So Compound grows "
+            "faster than Kikolo's segment a round trip. ns-2's Compound, which the paper may have used, is its NewReno "
+            "(docs/validation/comparisons.md): with it the claim would hold.",
+        ),
+        _friendly(
+            "figure-8-lossy",
+            "Figure 8",
+            "Kikolo is friendly towards all variants above 1e-4 (100 Mbit/s).",
+            kept["figure-8"],
+            RIVALS,
+            rates(eight, above=1e-4),
+            LEFT,
+            "",
+        ),
+        Claim(
+            "figure-8-more",
+            "Figure 8",
+            "As the packet error rate falls, Kikolo obtains more than 50 % (100 Mbit/s).",
+            "holds" if len(most) == len(RIVALS) else "holds partly" if most else "does not hold",
+            f"Below 1e-4 against {', '.join(most) or 'none'}; "
+            + ", ".join(f"{name} {_range(eight, name, low_8)}" for name in RIVALS)
+            + ".",
+            ""
+            if len(most) == len(RIVALS)
+            else "Westwood+ does not cut its window to less than the path carries. Ten flows have windows of 20 segments. BIC and "
+            "Scalable behave as Reno only up to 14 and 16 segments. Beyond, they cut a fifth and an eighth of the window, and "
+            "Kikolo a quarter.",
+        ),
+    ]
+
+
+def _range(found: Cells, name: str, losses: Sequence[float]) -> str:
+    values = [found[name, loss].mean for loss in losses]
+    return f"{min(values):.0f} to {max(values):.0f} %"
+
+
+def _friendly(
+    key: str, where: str, says: str, found: Cells, names: Sequence[str], losses: Sequence[float], least: float, why: str
+) -> Claim:
+    judged = [(found[name, loss].mean, name, loss) for name in names for loss in losses]
+    hurt = [
+        (value, name, loss) for value, name, loss in judged if value + (found[name, loss].half_width or 0.0) < least
+    ]
+    lowest = min(judged)
+    near = (
+        " (or the interval reaches it)"
+        if any(value < least and (value, name, loss) not in hurt for value, name, loss in judged)
+        else ""
+    )
+    cases = "; ".join(
+        f"{name} at {at([loss for _, other, loss in hurt if other == name])}"
+        for name in dict.fromkeys(name for _, name, _ in hurt)
+    )
+    return Claim(
+        key,
+        where,
+        says,
+        "holds" if not hurt else "holds partly" if 2 * len(hurt) < len(judged) else "does not hold",
+        f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of their throughput beside five "
+        f"of their own kind{near}; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
+        + (f". Less: {cases}." if hurt else "."),
+        why if hurt else "",
+    )
+
+
+def reading_table(found: Mapping[str, Cells]) -> Table:
+    """Figure 7 by readings of the paper; the first is ours."""
+    losses = rates(found["gamma = 0.995"])
+    rows = [
+        [name, reading, *(shares[name, loss].text() for loss in losses)]
+        for name in OTHERS
+        for reading, shares in found.items()
+        if (name, losses[0]) in shares
+    ]
+    return Table(
+        "figure-7-readings",
+        "Figure 7 by other readings",
+        "Kikolo's share of the throughput in percent. The wide ramp-up would put Kikolo first in figures 5 and 6. But with it Kikolo takes "
+        "throughput from BIC and Scalable; in the paper's figure 7 it suffers against them. No single gamma gives both. With ssthresh at the "
+        "window before a loss, Kikolo takes still more. If only the first loss and timeouts set ssthresh, Kikolo has about as much as BIC and "
+        "Scalable below 1e-4.",
+        ["Against", "Reading", *map(power, losses)],
+        rows,
+    )
+
+
+def numbers(found: Cells, figure: str) -> list[Number]:
+    """Kikolo's share against each other variant at the ends of the packet error rates and at 1e-3."""
+    losses = [loss for loss in rates(found) if loss in (1e-6, 1e-3, 1e-1)]
+    return [
+        Number(
+            f"{figure}-{name.lower()}-{power(loss)}",
+            found[name, loss].mean,
+            found[name, loss].half_width,
+            what=f"Kikolo's share against {name}, packet error rate {power(loss)}, {RATE[figure]}",
+            unit="%",
+            where=PLACE[figure],
+        )
+        for name in OTHERS
+        for loss in losses
+    ]

@@ -1,0 +1,181 @@
+"""Figures 5 and 6: the link's payload that fifteen flows of one variant reach, by packet error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import polars as pl
+
+from anabranch.results.result import Result
+from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
+from anabranch.studies.papers.study import Claim, Number, Picture, Verdict
+
+CAPACITY = {"figure-5": 1e9, "figure-6": 1e8}
+PLACE = {"figure-5": "Figure 5", "figure-6": "Figure 6"}
+RATE = {"figure-5": "1 Gbit/s", "figure-6": "100 Mbit/s"}
+FIRST_ABOVE = {"figure-5": 1e-4, "figure-6": 1e-3}
+FULL = 95.0
+"""Least percentage of the payload that a link can carry which counts as almost 100 %."""
+FULL_LINK = ("BIC", KIKOLO)
+"""The variants that fill the link of figure 6 below 1e-4; the paper does not order these two."""
+HIGHER, LOWER = ("Scalable", KIKOLO, "BIC", "Compound"), ("HighSpeed", "NewReno", "Vegas", "Westwood+")
+ORDER = (*FULL_LINK, "Scalable", "Vegas", "Westwood+", "NewReno", "HighSpeed", "Compound")
+"""The variants in the order of section IV.A.2, for figure 6 below 1e-4."""
+
+
+def shares(result: Result, figure: str) -> Cells:
+    """Payload in percent of what the link can carry."""
+    flows = measures.flows(result).with_columns(variant=pl.col("stack").replace(NAMES))
+    return cells(carried(flows, CAPACITY[figure], ["variant", "loss"]), "share")
+
+
+def picture(found: Cells, figure: str) -> Picture:
+    """The figure, like the paper's, in percent of the link."""
+    chart = charts.lines(
+        frame(found),
+        x="loss",
+        colour="variant",
+        x_title="Packet error rate",
+        y_title="Payload, % of what the link can carry",
+        order=list(NAMES.values()),
+        log_x=True,
+    )
+    first = at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
+    return Picture(
+        figure,
+        PLACE[figure],
+        f"Fifteen flows of one variant over {RATE[figure]}. Kikolo is alone in the lead at {first}.",
+        chart,
+    )
+
+
+def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:
+    """The variants among ``names`` that no other of them leads."""
+    return [name for name in names if not any(found[one, loss].leads(found[name, loss]) for one in names)]
+
+
+def compared(found: Cells, kikolo: Cells, name: str, losses: Sequence[float], others: Sequence[str]) -> list[list[str]]:
+    """The other variants that lead Kikolo, for each packet error rate. Kikolo's cells are those of ``name`` in ``kikolo``."""
+    return [[one for one in others if found[one, loss].leads(kikolo[name, loss])] for loss in losses]
+
+
+def first(found: Cells, figure: str, reason: str) -> Claim:
+    """The claim that Kikolo leads all others above a packet error rate."""
+    losses = rates(found, above=FIRST_ABOVE[figure])
+    ahead = [[one for one in RIVALS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
+    behind = compared(found, found, KIKOLO, losses, RIVALS)
+    lost, won, total = sum(map(len, behind)), sum(map(len, ahead)), len(losses) * len(RIVALS)
+    verdict: Verdict = "holds" if not lost else "holds partly" if won > lost else "does not hold"
+    by_other = {one: [loss for loss, names in zip(losses, behind, strict=True) if one in names] for one in RIVALS}
+    beaten = "; ".join(f"{one} leads it at {at(where)}" for one, where in by_other.items() if where)
+    values = ", ".join(
+        f"at {power(loss)} {KIKOLO} {found[KIKOLO, loss].text()} %, the best other {best} {found[best, loss].text()} %"
+        for loss in losses
+        for best in [max(RIVALS, key=lambda one: found[one, loss].mean)]
+    )
+    return Claim(
+        f"{figure}-first",
+        PLACE[figure],
+        f"Above a packet error rate of {power(FIRST_ABOVE[figure])} Kikolo outperforms all other variants "
+        f"({RATE[figure]}).",
+        verdict,
+        f"Kikolo leads in {won} of {total} comparisons and is led in {lost}"
+        + (f": {beaten}. " if beaten else ". ")
+        + f"Of the link, {values}.",
+        reason if lost else "",
+    )
+
+
+def full(found: Cells) -> Claim:
+    """The claim about figure 6 that BIC and Kikolo fill the link below 1e-4."""
+    losses = rates(found, below=1e-4)
+    least = {name: min(found[name, loss].mean for loss in losses) for name in FULL_LINK}
+    filled = sum(value >= FULL for value in least.values())
+    return Claim(
+        "figure-6-full",
+        "Figure 6",
+        "Below 1e-4 BIC and Kikolo achieve almost 100 % of the link (100 Mbit/s).",
+        "holds" if filled == len(least) else "holds partly" if filled else "does not hold",
+        "At least " + ", ".join(f"{value:.1f} % ({name})" for name, value in least.items()) + " of the payload that "
+        f"the link can carry; {FULL:.0f} % count as almost 100 %.",
+    )
+
+
+def groups(found: Cells, on_compound: str) -> Claim:
+    """The claim about figure 5 that four variants have more throughput than four others below 1e-4."""
+    losses = rates(found, below=1e-4)
+    pairs = [(high, low) for high in HIGHER for low in LOWER]
+    wrong = [
+        (high, low) for high, low in pairs if not all(found[high, loss].leads(found[low, loss]) for loss in losses)
+    ]
+    right = len(pairs) - len(wrong)
+    not_above = "; ".join(
+        f"{high} is not above {', '.join(low for one, low in wrong if one == high)}"
+        for high in HIGHER
+        if any(one == high for one, _ in wrong)
+    )
+    loss = losses[0]
+    return Claim(
+        "figure-5-groups",
+        "Figure 5",
+        "Below 1e-4 Scalable, Kikolo, BIC and Compound have more throughput than HighSpeed, NewReno, Vegas and Westwood+.",
+        "holds" if not wrong else "holds partly" if right * 2 >= len(pairs) else "does not hold",
+        f"This is so in {right} of {len(pairs)} pairs"
+        + (f"; {not_above}. " if wrong else ". ")
+        + f"At {power(loss)}: "
+        + ", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER))
+        + ".",
+        "Westwood+ and Vegas keep the link full because they follow the rate that the path carries, not its losses. Westwood+ leads "
+        "under loss for the same reason. "
+        f"{on_compound}"
+        if wrong
+        else "",
+    )
+
+
+def order(found: Cells) -> Claim:
+    """The claim about the order of the variants in figure 6 below 1e-4."""
+    losses = rates(found, below=1e-4)
+    mean = {name: sum(found[name, loss].mean for loss in losses) / len(losses) for name in ORDER}
+    pairs = [pair for pair in combinations(ORDER, 2) if pair != FULL_LINK]
+    right = [(one, other) for one, other in pairs if mean[one] >= mean[other]]
+    ranked = sorted(ORDER, key=lambda name: -mean[name])
+    return Claim(
+        "figure-6-order",
+        "Figure 6",
+        "Below 1e-4 BIC and Kikolo come first, followed by Scalable, Vegas, Westwood+, NewReno, HighSpeed and Compound.",
+        "holds" if len(right) == len(pairs) else "holds partly" if len(right) * 2 > len(pairs) else "does not hold",
+        f"{len(right)} of {len(pairs)} pairs are in this order; our order is "
+        + ", ".join(f"{name} {mean[name]:.1f} %" for name in ranked)
+        + ".",
+        f"With windows of 13 segments HighSpeed and Compound behave as NewReno, as they do below 38 segments. The first four lie within "
+        f"{mean[ranked[0]] - mean[ranked[3]]:.1f} %."
+        if len(right) < len(pairs)
+        else "",
+    )
+
+
+def numbers(found: Cells, figure: str) -> list[Number]:
+    """Kikolo's share at each packet error rate, and the best other's; in figure 6 BIC's, too, where the paper names it."""
+    made = []
+    for loss in rates(found):
+        cell = found[KIKOLO, loss]
+        best = max(RIVALS, key=lambda one: found[one, loss].mean)
+        what = f"payload of the link, packet error rate {power(loss)}, {RATE[figure]}"
+        made.append(
+            Number(
+                f"{figure}-kikolo-{power(loss)}",
+                cell.mean,
+                cell.half_width,
+                what=f"{KIKOLO}: {what}",
+                unit="%",
+                where=PLACE[figure],
+                remark=f"best other: {best}, {found[best, loss].text()} %",
+            )
+        )
+    if figure == "figure-6":
+        full = {loss: found["BIC", loss] for loss in rates(found, below=1e-4)}
+        made += [Number(f"figure-6-bic-{power(loss)}", cell.mean, cell.half_width) for loss, cell in full.items()]
+    return made

@@ -1,0 +1,156 @@
+"""A topic that the thesis leaves for later: other answers to reordering, such as RACK-TLP and TCP-PR, and other congestion controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers.measures import Mean
+from anabranch.studies.papers.mprc.measure import goodput, per_flow, short, verdict
+from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+
+if TYPE_CHECKING:
+    from anabranch.results.result import Result
+
+DETECTORS = {
+    "mprc": "NewReno + FastRTO (MPRC)",
+    "newreno-rack-tlp": "NewReno + RACK-TLP",
+    "newreno-tcp-pr": "NewReno + TCP-PR",
+    "newreno-tcp-ba": "NewReno + TCP-BA",
+    "newreno-rr-tcp": "NewReno + RR-TCP",
+    "newreno-tcp-ncr": "NewReno + TCP-NCR",
+    "newreno-path-count": "NewReno + DupThresh by paths",
+    "newreno": "NewReno + duplicate ACKs",
+    "cubic-fast-rto": "Cubic + FastRTO",
+    "cubic-rack-tlp": "Cubic + RACK-TLP",
+    "cubic-tcp-pr": "Cubic + TCP-PR",
+    "cubic": "Cubic + duplicate ACKs",
+    "bbr-fast-rto": "BBR + FastRTO",
+    "bbr-rack-tlp": "BBR + RACK-TLP",
+    "bbr-dup-ack": "BBR + duplicate ACKs",
+    "bbr3": "BBR3 + RACK-TLP",
+    "linux-reno": "Linux's Reno",
+    "linux-cubic": "Linux's Cubic",
+}
+"""Stacks by detector. RACK-TLP, TCP-BA and RR-TCP undo spurious reductions by DSACK, as hosts and their papers do."""
+CONTROLS = {
+    "westwood": "Westwood+",
+    "vegas": "Vegas",
+    "htcp": "H-TCP",
+    "illinois": "Illinois",
+    "compound": "Compound",
+    "kikolo": "Kikolo",
+}
+"""Other congestion controls, with duplicate ACKs, the detection of their papers."""
+MEASURED = (
+    "mprc",
+    "newreno-rack-tlp",
+    "newreno-tcp-pr",
+    "cubic-fast-rto",
+    "cubic-rack-tlp",
+    "cubic-tcp-pr",
+    "linux-cubic",
+    "bbr3",
+)
+"""Stacks with a row among the numbers; the table has all stacks."""
+AHEAD = 1.05
+WHERE = "Chapter 6, left for later"
+
+
+def findings(results: Mapping[str, Result]) -> Findings:
+    """The verdicts, and every stack's goodput without and with errors."""
+    rates: Mapping[tuple[str, float], Mean] = goodput(results["comparisons"], ["stack", "loss"])
+    seconds = measures.means(per_flow(results["short-transfers"]), ["stack"], "fct_s")
+    names = DETECTORS | CONTROLS
+    numbers = [
+        Number(f"comparison-{short(stack)}", *rates[stack, 0.0], where=WHERE, unit="Mbit/s", what=f"{name}, on Abilene's two paths at random")
+        for stack, name in names.items()
+        if stack in MEASURED
+    ]  # fmt: skip
+    return Findings(
+        [_claim(rates, seconds), _product(rates)],
+        numbers,
+        [_picture(results["comparisons"])],
+        [_table(results["comparisons"], seconds)],
+    )
+
+
+def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean]) -> Claim:
+    mprc = rates["mprc", 0.0]
+    behind = {
+        stack: mprc.value > AHEAD * rates[stack, 0.0].value for stack in (DETECTORS | CONTROLS) if stack != "mprc"
+    }
+    level = [f"{(DETECTORS | CONTROLS)[stack]} {rates[stack, 0.0]}" for stack, far in behind.items() if not far]
+    far = [name for stack, name in (DETECTORS | CONTROLS).items() if behind.get(stack)]
+    found = verdict(*behind.values())
+    return Claim(
+        "comparisons",
+        "Chapter 6",
+        "Under multipath routing MPRC is superior to other congestion control algorithms.",
+        found,
+        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; these stacks have more than 5 % less: {', '.join(far)}.",
+        ""
+        if found == "holds"
+        else f"Stacks that detect loss by time, or learn the length of reordering, do as well for a long flow: {', '.join(level)} "
+        "Mbit/s. In a transfer of 1 MB MPRC "
+        f"takes {seconds['mprc']} s, NewReno with RACK-TLP {seconds['newreno-rack-tlp']}, with TCP-PR {seconds['newreno-tcp-pr']} "
+        "(more in docs/models/reordering.md).",
+    )
+
+
+def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
+    pairs = {
+        "NewReno": ("mprc", "newreno"),
+        "Cubic": ("cubic-fast-rto", "cubic"),
+        "BBR": ("bbr-fast-rto", "bbr-dup-ack"),
+    }
+    ahead = [rates[with_it, 0.0].value > AHEAD * rates[plain, 0.0].value for with_it, plain in pairs.values()]
+    return Claim(
+        "fast-rto-alone",
+        "Chapter 4",
+        "It is FastRTO in place of duplicate ACKs that copes with reordering.",
+        verdict(*ahead),
+        "With FastRTO instead of duplicate ACKs, and nothing else changed: "
+        + "; ".join(f"{name} {rates[plain, 0.0]} → {rates[with_it, 0.0]}" for name, (with_it, plain) in pairs.items())
+        + " Mbit/s.",
+        "" if all(ahead) else "Not under every congestion control.",
+    )
+
+
+def _picture(result: Result) -> Picture:
+    names = DETECTORS | CONTROLS
+    without = per_flow(result).filter(pl.col("loss") == 0).with_columns(pl.col("stack").replace_strict(names))
+    means = measures.summary(without, ["stack"], "mbps")
+    return Picture(
+        "comparisons",
+        "Left for later: comparisons",
+        "Goodput on Abilene over two disjoint paths at random, without errors.",
+        charts.horizontal_bars(means, y="stack", x_title="goodput, Mbit/s", order=list(names.values())),
+    )
+
+
+def _table(result: Result, seconds: Mapping[str, Mean]) -> Table:
+    flows = per_flow(result).with_columns(spurious=pl.col("spurious_retransmits") / pl.col("segments_sent") * 100)
+    rates = measures.means(flows, ["stack", "loss"], "mbps")
+    spurious = measures.means(flows, ["stack", "loss"], "spurious")
+    return Table(
+        "comparisons",
+        "Left for later: comparisons",
+        "Abilene over two disjoint paths at random: goodput in Mbit/s, spurious retransmissions in percent of the segments sent, and "
+        "seconds for a transfer of 1 MB. Both paths together carry 1 MB in 0.41 s and a round trip.",
+        ["stack", "goodput", "spurious", "goodput, error rate 1e-3", "spurious", "1 MB, s"],
+        [
+            [
+                name,
+                str(rates[stack, 0.0]),
+                str(spurious[stack, 0.0]),
+                str(rates[stack, 1e-3]),
+                str(spurious[stack, 1e-3]),
+                str(seconds[stack]),
+            ]
+            for stack, name in (DETECTORS | CONTROLS).items()
+        ],
+    )

@@ -1,0 +1,122 @@
+"""Figures 5.9 and 5.10: MPRC applications that share two paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.results.statistics import jain_index
+from anabranch.studies.papers import measures
+from anabranch.studies.papers.measures import Mean
+from anabranch.studies.papers.mprc import pictures
+from anabranch.studies.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
+from anabranch.studies.papers.study import Claim, Findings, Number, Picture
+
+if TYPE_CHECKING:
+    from anabranch.results.result import Result
+
+FAIR = 0.95
+"""The least Jain's index (Jain, Chiu and Hawe 1984) that counts as equal shares."""
+ALONE, TOGETHER, PAIR, ALL = (2.0, 10.0), (15.0, 20.0), (12.0, 15.0), (20.0, 30.0)
+"""The seconds of each phase that count. They begin some seconds after the phase."""
+ALL_AT_FIRST = (20.0, 25.0)
+"""Of the phase with three applications, as long and as late as :data:`TOGETHER` is of that with two: shares drift over time."""
+
+
+def findings(results: Mapping[str, Result]) -> Findings:
+    """The findings on the shares in each phase."""
+    two, three = _Applications(results["two-applications"]), _Applications(results["three-applications"])
+    return Findings(
+        [_two(two), _three(two, three)],
+        [
+            *two.numbers("two", "Figure 5.9", {"alone": (1, ALONE), "first": (1, TOGETHER), "second": (2, TOGETHER)}),
+            two.jain_number("two", "Figure 5.9", TOGETHER),
+            *three.numbers("three", "Figure 5.10", {"alone": (1, ALONE), "first": (1, PAIR), "second": (2, PAIR)}),
+            *three.numbers("three", "Figure 5.10", {f"of-three-{n}": (n, ALL) for n in (1, 2, 3)}),
+            three.jain_number("three", "Figure 5.10", ALL),
+        ],
+        [two.picture("figure-5-9", "Figure 5.9"), three.picture("figure-5-10", "Figure 5.10")],
+    )
+
+
+class _Applications:
+    """Several applications over the same two paths."""
+
+    def __init__(self, result: Result) -> None:
+        self.bins = over_time(result, pictures.BIN_S)
+
+    def shares(self, phase: tuple[float, float]) -> pl.DataFrame:
+        """The mean throughput of each application in each run."""
+        return settled(self.bins, *phase).group_by("run", "traffic", maintain_order=True).agg(pl.col("mbps").mean())
+
+    def share(self, number: int, phase: tuple[float, float]) -> Mean:
+        own = self.shares(phase).filter(pl.col("traffic") == f"application {number}")
+        return Mean(*measures.over_seeds(own["mbps"].to_list()))
+
+    def jain(self, phase: tuple[float, float]) -> Mean:
+        """Jain's index of the mean throughputs in a phase."""
+        runs = self.shares(phase).group_by("run", maintain_order=True).agg(jain=jain_index(pl.col("mbps")))
+        return Mean(*measures.over_seeds(runs["jain"].to_list()))
+
+    def total(self, phase: tuple[float, float]) -> Mean:
+        runs = self.shares(phase).group_by("run", maintain_order=True).agg(pl.col("mbps").sum())
+        return Mean(*measures.over_seeds(runs["mbps"].to_list()))
+
+    def varies(self, phase: tuple[float, float]) -> Mean:
+        """Standard deviation over mean of an application's seconds in a phase, in percent: a mean over the applications of a run."""
+        percent = pl.col("mbps").std() / pl.col("mbps").mean() * 100
+        each = settled(self.bins, *phase).group_by("run", "traffic", maintain_order=True).agg(percent=percent)
+        runs = each.group_by("run", maintain_order=True).agg(pl.col("percent").mean())
+        return Mean(*measures.over_seeds(runs["percent"].to_list()))
+
+    def numbers(self, key: str, where: str, wanted: Mapping[str, tuple[int, tuple[float, float]]]) -> list[Number]:
+        return [
+            Number(f"{key}-{name}", *self.share(number, phase), where=where, unit="Mbit/s",
+                   what=f"application {number} from {phase[0]:g} to {phase[1]:g} s")
+            for name, (number, phase) in wanted.items()
+        ]  # fmt: skip
+
+    def jain_number(self, key: str, where: str, phase: tuple[float, float]) -> Number:
+        return Number(
+            f"{key}-jain", *self.jain(phase), where=where, what=f"Jain's index from {phase[0]:g} to {phase[1]:g} s"
+        )
+
+    def picture(self, name: str, where: str) -> Picture:
+        names = {text: text for text in self.bins["traffic"].unique().sort()}
+        return Picture(
+            name, where, "Means over seeds, second by second.", pictures.over_time(self.bins, names, "traffic")
+        )
+
+
+def _two(two: _Applications) -> Claim:
+    jain, total = two.jain(TOGETHER), two.total(TOGETHER)
+    found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2))
+    return Claim(
+        "fair-two",
+        "Figure 5.9",
+        "A second application, from 10 to 20 s, gets half of the 20 Mbit/s.",
+        found,
+        f"{two.share(1, ALONE)} Mbit/s alone; then {two.share(1, TOGETHER)} and {two.share(2, TOGETHER)}, together {total}, Jain's index "
+        f"{jain} from 15 to 20 s.",
+        "" if found == "holds" else f"Jain's index of at least {FAIR} and {percent(FULL)} of the bound are asked for.",
+    )
+
+
+def _three(two: _Applications, three: _Applications) -> Claim:
+    jain, total = three.jain(ALL), three.total(ALL)
+    before, after = two.varies(TOGETHER), three.varies(ALL_AT_FIRST)
+    found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2), after.value > before.value)
+    shares = ", ".join(str(three.share(number, ALL)) for number in (1, 2, 3))
+    return Claim(
+        "fair-three",
+        "Figure 5.10",
+        "Three applications, from 0, 10 and 15 s, share fairly, though less steadily.",
+        found,
+        f"{shares} Mbit/s from 20 s on, together {total}, Jain's index {jain}. Five to ten seconds after the last one began, the "
+        f"seconds of an application vary by {after} %, with two applications by {before} %.",
+        ""
+        if found == "holds"
+        else f"Jain's index of at least {FAIR}, {percent(FULL)} of the bound, and seconds that vary more are asked for.",
+    )

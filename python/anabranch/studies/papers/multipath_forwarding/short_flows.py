@@ -1,0 +1,115 @@
+"""Section IV.D, last paragraph: short flows, such as web pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.foundation import units
+from anabranch.studies.papers import charts
+from anabranch.studies.papers.multipath_forwarding import backbone, schemes
+from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, gain, relative
+from anabranch.studies.papers.multipath_forwarding.schemes import merged
+from anabranch.studies.papers.statements import judged
+from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture
+
+if TYPE_CHECKING:
+    from anabranch.results.result import Result
+    from anabranch.studies.papers.study import Lab
+
+SCENARIO = "vbns-web.toml"
+_ACKS = {schemes.STANDARD.ack: "single", schemes.MODIFIED.ack: "single-modified-delayed-ACK"}
+_TWO_AT_ONCE = "initial-window-of-two"
+_PATIENCE_S = 3.0
+"""Flows that start less than this before the end do not count, because they may be unfinished."""
+_QUICK = {"run.duration": '"7s"', "run.seeds": "1"}
+STANDARD_RECEIVER, SAME_RECEIVER = "one path, immediate ACKs", "one path, the same receiver"
+_SCHEMES = (schemes.STANDARD, *schemes.PROPOSED, schemes.FLOW_LEVEL)
+
+
+def experiments(lab: Lab) -> list[Experiment]:
+    """The experiments: every scheme, and a single path with the standard and with the modified receiver."""
+    runs = {scheme.name: scheme.settings() for scheme in _SCHEMES}
+    for ack, name in _ACKS.items():
+        runs[name] = merged(schemes.STANDARD.settings("single"), {"stacks.tcp.ack": ack})
+    runs[_TWO_AT_ONCE] = merged(schemes.MODIFIED.settings(), {"stacks.tcp.initial_window": '"2 packets"'})
+    return [
+        Experiment(f"web-{key}", lab.scenario(SCENARIO, full=settings, quick=merged(settings, _QUICK)))
+        for key, settings in runs.items()
+    ]
+
+
+def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
+    """The findings on the paragraph."""
+    singles = {ack: _speed(results[f"web-{name}"]) for ack, name in _ACKS.items()}
+    tables = []
+    for scheme in _SCHEMES:
+        speed = _speed(results[f"web-{scheme.name}"])
+        for against, ack in ((STANDARD_RECEIVER, schemes.STANDARD.ack), (SAME_RECEIVER, scheme.ack)):
+            compared = relative(speed, singles[ack])
+            tables.append(compared.with_columns(scheme=pl.lit(scheme.label), against=pl.lit(against)))
+    ratios = Ratios(pl.concat(tables))
+    numbers = []
+    for scheme in _SCHEMES:
+        one = gain(ratios.at(scheme=scheme.label, against=STANDARD_RECEIVER))
+        what = f"gain of short flows over a single path (1 / mean completion time), {scheme.label}"
+        numbers.append(
+            Number(f"web-{scheme.name}", one.mean, one.half_width, what=what, unit="%", where="Section IV.D")
+        )
+    two_at_once = Ratios(relative(_speed(results[f"web-{_TWO_AT_ONCE}"]), singles[schemes.STANDARD.ack]))
+    return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, [_picture(ratios)])
+
+
+def _speed(result: Result) -> pl.DataFrame:
+    """The reciprocal of the mean completion time, by seed; every run has the same flows."""
+    flows = result.flows.filter(pl.col("traffic") == "web")
+    duration, warm_up = (
+        float(units.duration(result.manifest["scenario"]["run"][key])) / units.PICOSECONDS_PER_SECOND
+        for key in ("duration", "warm_up")
+    )
+    counted = flows.filter(pl.col("start_s").is_between(warm_up, duration - _PATIENCE_S))
+    time = pl.col("fct_s").fill_null(duration - pl.col("start_s"))
+    return counted.group_by("seed", maintain_order=True).agg(goodput=1 / time.mean())
+
+
+def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
+    short = {scheme: ratios.at(scheme=scheme.label, against=STANDARD_RECEIVER) for scheme in _SCHEMES}
+    same = {scheme: ratios.at(scheme=scheme.label, against=SAME_RECEIVER) for scheme in _SCHEMES}
+    long = {scheme: bulk.at(scheme=scheme.label, peak=backbone.PEAKS[-1]) for scheme in _SCHEMES}
+    claimed = (*schemes.PROPOSED, schemes.FLOW_LEVEL)
+    gains = [short[scheme].mean > 1 for scheme in claimed]
+    less = [short[scheme].mean < long[scheme].mean for scheme in claimed]
+    delayed = (schemes.MODIFIED, schemes.INTEGRATED)
+    rows = ", ".join(f"{scheme.label} {gain(short[scheme])} % (FTP {gain(long[scheme])} %)" for scheme in claimed)
+    reason = (
+        "A delayed ACK costs a short flow more time than a second path saves. Its first segment, alone in the initial window, waits "
+        "200 ms for its ACK, and so does an odd last segment. Against a single path with the same receiver "
+        + " and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed)
+        + f". With an initial window of two segments the modified delayed ACK is at {gain(two_at_once.at())} % instead."
+    )
+    return Claim(
+        "short-flows-gain-less",
+        "Section IV.D",
+        "Short flows, as of web pages, gain from several paths too, but not as much as FTP.",
+        judged([*gains, *less]),
+        f"Of 1 / mean completion time under congesting other traffic: {rows}.",
+        "" if all(gains) else reason,
+    )
+
+
+def _picture(ratios: Ratios) -> Picture:
+    table = ratios.summary("against", "scheme").with_columns((pl.col("mean") - 1) * 100, pl.col("half_width") * 100)
+    chart = charts.bars(
+        table,
+        x="against",
+        colour="scheme",
+        x_title="compared with",
+        y_title="gain in 1 / mean completion time, %",
+        order=[scheme.label for scheme in _SCHEMES],
+        x_order=[STANDARD_RECEIVER, SAME_RECEIVER],
+    )
+    return Picture(
+        "short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", chart
+    )

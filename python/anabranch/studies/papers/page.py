@@ -1,0 +1,62 @@
+"""One HTML page of all papers that were run into a directory."""
+
+import base64
+import re
+from pathlib import Path
+
+import jinja2
+import markupsafe
+from markdown_it import MarkdownIt
+
+from anabranch.foundation.output_files import write_text
+from anabranch.studies.papers import findings, readme
+from anabranch.studies.papers.registry import PAPERS
+
+FILE = "index.html"
+_VERDICTS = ("holds", "holds partly", "does not hold")
+
+
+def write(directory: Path) -> Path:
+    """Write ``index.html`` from the studies in the directory."""
+    names = [name for name in PAPERS if (directory / name / findings.FILE).is_file()]
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("anabranch.studies.papers", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    html = environment.get_template("page.html.j2").render(
+        papers=[_paper(directory / name, name) for name in names], verdicts=_VERDICTS
+    )
+    page = directory / FILE
+    write_text(page, html)
+    return page
+
+
+def _paper(directory: Path, name: str) -> dict[str, object]:
+    document = findings.read(directory)
+    text = (directory / readme.FILE).read_text(encoding="utf-8")
+    verdicts = [claim["verdict"] for claim in document["claims"]]
+    return {
+        "name": name,
+        "title": text.partition("\n")[0].lstrip("# "),
+        "counts": [verdicts.count(verdict) for verdict in _VERDICTS],
+        "html": markupsafe.Markup(_html(text, directory)),
+    }
+
+
+def _html(text: str, directory: Path) -> str:
+    """The README as HTML, with headings one level lower and its figures embedded."""
+    lowered = re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE)
+    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(lowered)
+    html = re.sub(r'src="(figures/[^"]+\.svg)"', lambda found: f'src="{_inline(directory / found[1])}"', html)
+    for verdict in _VERDICTS:
+        html = html.replace(
+            f"<strong>{verdict}</strong>", f'<strong class="{verdict.replace(" ", "-")}">{verdict}</strong>'
+        )
+    return html.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
+
+
+def _inline(picture: Path) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.read_bytes()).decode()

@@ -1,0 +1,70 @@
+"""The forwarding rules of the switches, independent of the OpenFlow library."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from anabranch.studies.papers.tcpbp.networks import DELAY, Chosen, Pair, Path
+from anabranch.studies.papers.tcpbp.testbed.plan import (
+    FIRST_PROBE_PORT,
+    HOST_PORT,
+    METRICS,
+    SOURCE_PORT_MASK,
+    address,
+    source_port,
+)
+
+IPV4, TCP, UDP = 0x0800, 6, 17
+DELAY_PROBE = 0x88B5
+"""An EtherType for experiments (IEEE 802)."""
+CONTROLLER = 0xFFFFFFFD
+"""OpenFlow 1.3: the port to the controller."""
+
+Value = int | str | tuple[int, int]
+
+
+class Rule(NamedTuple):
+    """A rule: packets that match leave by ``port``, and ``None`` drops them. Names of fields are OpenFlow's."""
+
+    node: str
+    priority: int
+    match: tuple[tuple[str, Value], ...]
+    port: int | None
+
+
+def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[Rule]:
+    """The rules of a switch that never change: to its own host, and for the probes of cables."""
+    yield Rule(node, 50, (("eth_type", DELAY_PROBE),), CONTROLLER)
+    for neighbour in neighbours.values():
+        probe = ("eth_type", IPV4), ("ip_proto", UDP), ("in_port", HOST_PORT)
+        yield Rule(node, 40, (*probe, ("udp_dst", FIRST_PROBE_PORT + neighbour)), neighbour)
+    yield Rule(node, 30, (("eth_type", IPV4), ("ip_proto", UDP), ("udp_dst", FIRST_PROBE_PORT + number)), None)
+    yield Rule(node, 20, (("eth_type", IPV4), ("ipv4_dst", address(number))), HOST_PORT)
+
+
+def of_routes(chosen: Chosen, numbers: Mapping[str, int]) -> frozenset[Rule]:
+    """Rules that send TCP over the routes of the metric of its source port, and ACKs back over the routes of the same metric.
+
+    Connections with other ports, which control the tests, take the routes of delay.
+    """
+    found: set[Rule] = set()
+    for metric in METRICS:
+        port = source_port(metric), SOURCE_PORT_MASK
+        for pair, path in chosen[metric].items():
+            for field in ("tcp_src", "tcp_dst"):
+                found.update(_along(path, numbers, 10, (*_between(pair, numbers), (field, port))))
+            if metric == DELAY:
+                found.update(_along(path, numbers, 5, _between(pair, numbers)))
+    return frozenset(found)
+
+
+def _between(pair: Pair, numbers: Mapping[str, int]) -> tuple[tuple[str, Value], ...]:
+    source, target = (address(numbers[node]) for node in pair)
+    return ("eth_type", IPV4), ("ip_proto", TCP), ("ipv4_src", source), ("ipv4_dst", target)
+
+
+def _along(
+    path: Path, numbers: Mapping[str, int], priority: int, match: tuple[tuple[str, Value], ...]
+) -> Iterator[Rule]:
+    for node, following in pairwise(path):
+        yield Rule(node, priority, match, numbers[following])
