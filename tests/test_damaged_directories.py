@@ -12,9 +12,9 @@ from fake_simulation import FakeSimulation
 from sweep_plans import sweep
 
 from anabranch.foundation import output_files
+from anabranch.results.manifest import ManifestError
 from anabranch.results.result import Result, ResultError
 from anabranch.runs import execute, tables
-from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
 from anabranch.studies.sweep import SweepError, SweepResult
 from anabranch.studies.sweep.store import Store

@@ -13,6 +13,7 @@ from anabranch.cli.entry import status
 from anabranch.cli.exit_status import FAILED
 from anabranch.engines.predict import PredictedRun
 from anabranch.pages.report import evaluation
+from anabranch.pages.report import write as write_report
 from anabranch.pages.report.outcomes import outcomes
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.results import comparison
@@ -461,7 +462,13 @@ def test_a_prediction_that_is_stopped_has_no_rows_and_the_same_call_makes_it(tmp
     """An unfinished prediction has no results."""
     scenario = Scenario.from_toml(SCENARIO)
     stopped = execute(
-        scenario, engine="predict", directory=tmp_path, make=Interrupted, jobs=1, report=True, show_progress=False
+        scenario,
+        engine="predict",
+        directory=tmp_path,
+        make=Interrupted,
+        jobs=1,
+        report=write_report,
+        show_progress=False,
     )
     assert stopped.interrupted
     assert len(stopped.flows) == 0

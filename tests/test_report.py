@@ -23,20 +23,9 @@ from report_fixture import ROUTINGS, STACKS, change_manifest, replace_table, wri
 
 from anabranch.foundation import checksums
 from anabranch.pages import report
-from anabranch.pages.report import (
-    answer,
-    chart,
-    evaluation,
-    figures,
-    libraries,
-    outcomes,
-    parts,
-    run_directory,
-    series,
-    tables,
-)
-from anabranch.results import statistics
-from anabranch.runs.manifest import ManifestError
+from anabranch.pages.report import answer, chart, evaluation, figures, libraries, outcomes, parts, series, tables
+from anabranch.results import run_directory, statistics
+from anabranch.results.manifest import ManifestError
 from anabranch.scenario import Scenario
 from scenarios import LINE
 

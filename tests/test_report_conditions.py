@@ -13,9 +13,9 @@ from anabranch.pages import report
 from anabranch.pages.replay import page as player
 from anabranch.pages.replay import record
 from anabranch.pages.report import evaluation, outcomes, swept
-from anabranch.pages.report.run_directory import read
 from anabranch.pages.report.swept import Axis
 from anabranch.results.comparison import rank
+from anabranch.results.run_directory import read
 from anabranch.results.summary import tables
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
@@ -335,7 +335,7 @@ def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_pat
         "run": {"duration": "1s", "sample": "100ms"},
     }
     directory = tmp_path / "run"
-    execute(Scenario(document), directory=directory, report=True)
+    execute(Scenario(document), directory=directory, report=report.write)
     html = (directory / "report.html").read_text(encoding="utf-8")
     assert f"anabranch replay {directory} --run 0" in html
     assert '<details class="section" id="time" open>' in html

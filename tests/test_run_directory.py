@@ -20,9 +20,9 @@ from anabranch.foundation import checksums, output_files
 from anabranch.foundation.locks import Lock
 from anabranch.foundation.output_files import FileError
 from anabranch.pages import report
+from anabranch.results.manifest import FORMAT, ManifestError
 from anabranch.results.result import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
-from anabranch.runs.manifest import FORMAT, ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 

@@ -12,10 +12,11 @@ from fake_simulation import FakeSimulation, interrupt_runs
 
 from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
+from anabranch.pages.report import write as write_report
+from anabranch.results.manifest import ManifestError
 from anabranch.results.result import Result, ResultError, result_hash
 from anabranch.results.schema import SCHEMAS, frame
 from anabranch.runs import RunError, execute, recorder
-from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 
@@ -200,7 +201,7 @@ def test_variants_that_the_engine_refuses_are_left_out(tmp_path: Path) -> None:
     """The others are what they are without them, and the manifest says why."""
     scenario = Scenario.from_toml(DESIGN)
     result = execute(
-        scenario, directory=tmp_path, make=refuse_spraying, leave_out=True, report=True, show_progress=False
+        scenario, directory=tmp_path, make=refuse_spraying, leave_out=True, report=write_report, show_progress=False
     )
     assert result.refused == [
         {"variant": {"stack": stack, "routing": "spray"}, "why": "no such path"} for stack in ("newreno", "mprc")

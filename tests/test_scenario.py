@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from anabranch.compile.run import compile_run
 from anabranch.engines.refusal import refusals
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import format_path, line_numbers
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
-from anabranch.scenario.problems import suggest
 from anabranch.scenario.settings import put, with_values
 from scenarios import DESIGN, LINE
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_fixture import replace_table, write_run_directory
 
-from anabranch.pages.report import evaluation, run_directory
-from anabranch.results import statistics
+from anabranch.pages.report import evaluation
+from anabranch.results import run_directory, statistics
 from anabranch.scenario import Scenario
 from scenarios import LINE
 

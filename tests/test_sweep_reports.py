@@ -9,8 +9,8 @@ from sweep_plans import plan, sweep
 
 from anabranch.cli import status
 from anabranch.foundation import progress, units
-from anabranch.pages.report.run_directory import read as report_of
 from anabranch.results import statistics
+from anabranch.results.run_directory import read as report_of
 from anabranch.scenario import Scenario
 from anabranch.studies.sweep import (
     Sweep,

@@ -11,8 +11,8 @@ import pytest
 from report_fixture import write_run_directory
 
 from anabranch.pages.report import page
-from anabranch.pages.report.run_directory import read
 from anabranch.results.result import Result
+from anabranch.results.run_directory import read
 from anabranch.results.summary import tables
 
 DURATION_S = 30.0

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from anabranch.results.result import MANIFEST, REPORT
+from anabranch.results.files import MANIFEST, REPORT
 from anabranch.results.stored import RESULT, WORKSPACE, StoredResult
 
 _UNFINISHED = ".partial"

@@ -2,6 +2,8 @@
 
 A module for each command, of the same name, holds its options and prints its answer; ``app.py`` lists them. They import what
 computes only when they run, so that help and completion are quick.
+
+May use all others.
 """
 
 from anabranch.cli.entry import main, status

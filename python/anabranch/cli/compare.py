@@ -153,7 +153,8 @@ def _result(
 ) -> "Result":
     """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""
     from anabranch.engines.registry import ENGINES
-    from anabranch.results.result import MANIFEST, Result
+    from anabranch.results.files import MANIFEST
+    from anabranch.results.result import Result
     from anabranch.runs import Plan, execute
 
     if (directory / MANIFEST).exists():

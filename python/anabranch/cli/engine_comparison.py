@@ -13,9 +13,9 @@ from anabranch.foundation import extras, output_files
 from anabranch.foundation.printable import printable_document
 from anabranch.foundation.text_table import TextTable, percent, quantity
 from anabranch.pages.report.evaluation import NO_STACK
-from anabranch.pages.report.run_directory import Runs
 from anabranch.pages.report.vega_lite import Specification
 from anabranch.results.csv import guarded
+from anabranch.results.run_directory import Runs
 from anabranch.results.statistics import ratio_of_means
 
 LEAST_UTILISATION = 0.05

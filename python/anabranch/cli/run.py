@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,6 +20,7 @@ from anabranch.foundation.text_table import print_table, quantity
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+    from anabranch.runs.pages import RunView
 
 
 @Parameter(name="*", group=SCENARIO)
@@ -121,7 +123,7 @@ def run(
         directory = default_directory(Path("runs") / stem(scenario), loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
     if page is not None:
-        from anabranch.pages.report import libraries
+        from anabranch.pages.report import libraries, write
 
         libraries.check()
     result = execute(
@@ -132,9 +134,9 @@ def run(
         jobs=work.jobs,
         threads=work.threads,
         command=["anabranch", *map(shown, sys.argv[1:])],
-        report=page is not None,
+        report=None if page is None else write,
         make=make,
-        watch=output.watch,
+        watch=_view() if output.watch else None,
         leave_out=True,
     )
     _say_of_engine(result)
@@ -160,6 +162,12 @@ def run(
 
 
 _SHOWN_LINKS = 3
+
+
+def _view() -> "Callable[[int], RunView]":
+    from anabranch.pages.live_view import LiveView
+
+    return LiveView
 
 
 def _say_of_engine(result: "Result") -> None:

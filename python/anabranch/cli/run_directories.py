@@ -15,9 +15,9 @@ def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """The run directories of these paths: a sweep's results become one of the same name, until the end of the block.
 
     Raises:
-        anabranch.pages.report.run_directory.RunDirectoryError: a path is given twice.
+        anabranch.results.run_directory.RunDirectoryError: a path is given twice.
     """
-    from anabranch.pages.report.run_directory import refuse_repeated
+    from anabranch.results.run_directory import refuse_repeated
 
     refuse_repeated(paths)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:

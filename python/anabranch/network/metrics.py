@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch import _core
+from anabranch.foundation.suggest import suggest
 
 _DECLARED: list[dict[str, Any]] = json.loads(_core.metrics())
 
@@ -28,8 +29,6 @@ def metric(text: str) -> list[str]:
     Raises:
         ValueError: says which name is none, or why these do not go together, and what would be right.
     """
-    from anabranch.scenario.problems import suggest
-
     if not isinstance(text, str):
         raise ValueError(f'must be a metric such as "delay", or several such as "hop-count, delay": {", ".join(NAMES)}')
     names = [name.strip() for name in text.split(",")]

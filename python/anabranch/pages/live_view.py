@@ -14,8 +14,8 @@ from rich.text import Text
 
 from anabranch.foundation.printable import printable_line
 from anabranch.foundation.text_table import percent, quantity
-from anabranch.pages.report.run_directory import active_share
 from anabranch.results.matrix_columns import text
+from anabranch.results.run_directory import active_share
 from anabranch.results.statistics import per_run
 from anabranch.runs.run import Finished, Run
 

@@ -1,4 +1,7 @@
-"""Congestion controls compiled from ``bpf/`` by ``make programs``, and the layout of the sockets that they read."""
+"""Congestion controls compiled from ``bpf/`` by ``make programs``, and the layout of the sockets that they read.
+
+May use ``foundation``.
+"""
 
 from pathlib import Path
 

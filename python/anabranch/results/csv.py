@@ -25,7 +25,7 @@ def write(run_directory: Path, output: Path, *, of: Path | None = None) -> list[
     them gives the same number. Texts are guarded as :func:`guarded` says.
 
     Raises:
-        anabranch.runs.manifest.ManifestError: it is no run directory, or damaged.
+        anabranch.results.manifest.ManifestError: it is no run directory, or damaged.
         anabranch.results.result.ResultError: a table cannot be read.
         anabranch.foundation.output_files.FileError: a file cannot be written or removed; those before it stand.
     """

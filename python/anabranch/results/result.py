@@ -7,28 +7,18 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from anabranch.foundation.forks import refuse_after_fork
+from anabranch.results import run_directory, statistics
+from anabranch.results.files import COMPLETE, UNREADABLE
 from anabranch.results.matrix_columns import key_table, with_keys
+from anabranch.results.run_directory import Runs
 from anabranch.results.schema import PREDICTED, SCHEMAS, SERIES_TABLES
-
-if TYPE_CHECKING:
-    from anabranch.pages.report.run_directory import Runs
-    from anabranch.results.stored import StoredResult
-
-MANIFEST = "manifest.json"
-REPORT = "report.html"
-SERIES = "series"
-"""The folder of the time series."""
-COMPLETE = "complete"
-"""The status of a run that was not cut short."""
-
-UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""What polars raises for a file that is no table."""
+from anabranch.results.stored import StoredResult
 
 
 class ResultError(ValueError):
@@ -75,9 +65,7 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
-        """Read a run directory. :class:`anabranch.runs.manifest.ManifestError` says what is wrong with it."""
-        from anabranch.results.stored import StoredResult
-
+        """Read a run directory. :class:`anabranch.results.manifest.ManifestError` says what is wrong with it."""
         found = StoredResult.load(Path(directory))
         return cls(found.directory, dict(found.manifest))
 
@@ -145,9 +133,7 @@ class Result:
         return self._empty(name) if path is None else _read_table(path)
 
     @property
-    def _stored(self) -> "StoredResult":
-        from anabranch.results.stored import StoredResult
-
+    def _stored(self) -> StoredResult:
         return StoredResult(self.directory, self.manifest)
 
     def _empty(self, table: str) -> pl.DataFrame:
@@ -187,8 +173,6 @@ class Result:
         flows together that send to the end of the run, as a mean over the seeds. ``goodput_interval_bps`` is half of its
         95 % confidence interval, null for one seed. ``interrupted`` is how many of the ``runs`` were cut short.
         """
-        from anabranch.results import statistics
-
         return self._with_keys(statistics.summary(self.runs.flows, ["variant"], self.runs.table))
 
     @cached_property
@@ -197,15 +181,11 @@ class Result:
 
         The keys of the matrix, and :func:`anabranch.results.statistics.completion_times`; empty without such flows.
         """
-        from anabranch.results import statistics
-
         return self._with_keys(statistics.completion_times(self.runs.flows, ["variant"]))
 
     @cached_property
-    def runs(self) -> "Runs":
+    def runs(self) -> Runs:
         """The tables with the variant of each row, as a report takes them."""
-        from anabranch.pages.report import run_directory
-
         return run_directory.read([self.directory])
 
     def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:

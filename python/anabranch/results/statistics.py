@@ -229,7 +229,7 @@ def seeds_agree(flows: pl.DataFrame) -> bool:
 def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Completion times of the flows with a size: for each combination of ``by`` a row for all sizes and one for each class.
 
-    ``flows`` needs ``warm_up_s`` and ``simulated_s`` of its run, as :func:`anabranch.pages.report.run_directory.read` gives
+    ``flows`` needs ``warm_up_s`` and ``simulated_s`` of its run, as :func:`anabranch.results.run_directory.read` gives
     them. A row for all sizes has ``size_from_bytes`` 0 and no ``size_below_bytes``; :data:`SIZE_CLASSES` are the bounds.
 
     ``flows`` counts the flows that started after the warm-up, and ``warm_up_flows`` the flows before, which do not count further.

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from anabranch.foundation import checksums
 from anabranch.foundation.folders import Folder
-from anabranch.results.result import MANIFEST, REPORT, SERIES
-from anabranch.runs import manifest
-from anabranch.runs.manifest import ManifestError
+from anabranch.results import manifest
+from anabranch.results.files import MANIFEST, REPORT, SERIES
+from anabranch.results.manifest import ManifestError
 
 WORKSPACE = ".anabranch"
 """The folder of unfinished work in a run directory."""

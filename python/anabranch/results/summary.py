@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from anabranch.foundation.text_table import TextTable, percent, plain, quantity, size_class
 from anabranch.results import limiting, statistics
-
-if TYPE_CHECKING:
-    from anabranch.pages.report.run_directory import Runs
+from anabranch.results.run_directory import Runs
 
 GOODPUT = "Goodput: payload counted once, when it first arrives, per second of measured time."
 PREDICTED = (

@@ -8,6 +8,8 @@ Several scenarios run together (:func:`execute_all`), so that no thread waits fo
 
 ``plan.py`` says what to run, and ``jobs.py`` runs it in threads. ``run.py`` with ``recorder.py`` is one run. ``directory.py`` and ``kept.py``
 keep finished runs of an unfinished result. ``tables.py`` and ``manifest.py`` write the result. ``execution.py`` joins them.
+
+May use ``engines`` and what that uses.
 """
 
 from anabranch.runs.errors import RunError

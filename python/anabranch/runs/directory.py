@@ -19,10 +19,11 @@ from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.folders import Folder, parts_of
 from anabranch.foundation.locks import Lock, is_held
 from anabranch.foundation.output_files import FileError, unwritable, unwritable_below
-from anabranch.results.result import MANIFEST, is_interrupted
+from anabranch.results.files import MANIFEST
+from anabranch.results.manifest import FORMAT
+from anabranch.results.result import is_interrupted
 from anabranch.results.stored import RESULT, WORKSPACE
 from anabranch.runs.kept import KeptRuns
-from anabranch.runs.manifest import FORMAT
 
 _LOCK, _FINISHED, _WRITTEN = "lock", "finished", "result.partial"
 _REPLACED = "replaced.json"

@@ -14,15 +14,37 @@ from anabranch.engines.registry import ENGINES, Engine
 from anabranch.foundation.forks import refuse_after_fork
 from anabranch.foundation.interrupts import Interruptible
 from anabranch.foundation.output_files import FileError
-from anabranch.results.result import REPORT, Result
+from anabranch.results.files import REPORT
+from anabranch.results.result import Result
 from anabranch.runs import tables
 from anabranch.runs.directory import RunDirectory
 from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.jobs import run_all
 from anabranch.runs.kept import KeptRuns
+from anabranch.runs.pages import ReportWriter, RunView
 from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
+
+
+def run(
+    scenario: Scenario,
+    engine: str = "packet",
+    seed: int | None = None,
+    seeds: Sequence[int] | None = None,
+    directory: str | Path | None = None,
+    jobs: int | None = None,
+    threads: int | None = None,
+) -> Result:
+    """Run all variants with one seed, several, or the scenario's, as :func:`execute` does.
+
+    Raises:
+        RunError: both ``seed`` and ``seeds`` are given, or what :func:`execute` raises it for.
+    """
+    if seed is not None and seeds is not None:
+        raise RunError(f"seed = {seed}, seeds = {list(seeds)}: give either seed or seeds")
+    chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
+    return execute(scenario, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads)
 
 
 def execute(
@@ -35,10 +57,10 @@ def execute(
     threads: int | None = None,
     jitter: float = 0.0,
     command: Sequence[str] = (),
-    report: bool = False,
+    report: ReportWriter | None = None,
     show_progress: bool = True,
     make: Callable[[packet.CompiledRun], packet.Simulation] | None = None,
-    watch: bool = False,
+    watch: Callable[[int], RunView] | None = None,
     leave_out: bool = False,
 ) -> Result:
     """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
@@ -48,8 +70,8 @@ def execute(
 
     ``jobs`` is the number of runs at a time, by default as many as the cores allow. ``threads`` is the most threads of one run. By default it
     is one; the predict engine shares all cores among the runs. Neither changes results. ``jitter`` varies delays and starts from seed to
-    seed (:mod:`anabranch.compile.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
-    ``watch`` draws the runs on standard error while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
+    seed (:mod:`anabranch.compile.jitter`). ``report`` writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    ``watch`` makes a view of so many runs, which draws them while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
     the manifest says why (``refused``).
 
     Raises:
@@ -94,11 +116,11 @@ def execute_all(
     jobs: int | None = None,
     threads: int = 1,
     command: Sequence[str] = (),
-    report: bool = False,
+    report: ReportWriter | None = None,
     show_progress: bool = True,
     make: Callable[[packet.CompiledRun], packet.Simulation] | None = None,
     kept: KeptRuns | None = None,
-    watch: bool = False,
+    watch: Callable[[int], RunView] | None = None,
     leave_out: bool = False,
 ) -> list[Result]:
     """Run several scenarios, each into its directory, as :func:`execute` does with one.
@@ -159,7 +181,7 @@ def _result(
     own: RunDirectory,
     ended: Sequence[Finished | Refusal | None],
     command: Sequence[str],
-    report: bool,
+    report: ReportWriter | None,
 ) -> Result:
     """The result of a scenario's runs: in its directory, or in a temporary one if a complete result stands there and this one is not."""
     folder = own.new_result()
@@ -173,11 +195,9 @@ def _result(
         result.temporary = temporary
         return result
     failure = None
-    if report and finished:
-        from anabranch.pages.report import write
-
+    if report is not None and finished:
         try:
-            write([folder], folder / REPORT, destination=plan.directory)
+            report([folder], folder / REPORT, destination=plan.directory)
         except ValueError as error:
             failure = error
     own.publish(manifest)

@@ -5,7 +5,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from threading import Event, Lock
-from typing import TYPE_CHECKING
 
 from anabranch.engines import packet
 from anabranch.engines.packet import RunAgain
@@ -14,10 +13,8 @@ from anabranch.engines.registry import ENGINES
 from anabranch.foundation.output_files import FileError
 from anabranch.foundation.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
+from anabranch.runs.pages import RunView
 from anabranch.runs.run import Finished, Run
-
-if TYPE_CHECKING:
-    from anabranch.pages.live_view import LiveView
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 LOOK_S = 0.1
@@ -30,10 +27,10 @@ def run_all(
     stop: Event,
     show_progress: bool,
     make: Callable[[packet.CompiledRun], packet.Simulation],
-    watch: bool = False,
+    watch: Callable[[int], RunView] | None = None,
     leave_out: bool = False,
 ) -> list[Finished | Refusal | None]:
-    """The result of each run; ``None`` for runs that were stopped before they began. ``watch`` draws them instead of a progress bar.
+    """The result of each run; ``None`` for runs that were stopped before they began. ``watch`` makes the view that draws them instead of a progress bar.
 
     The engine may refuse a variant. If it is to be left out, the others continue, and all of its runs give the same refusal.
 
@@ -51,9 +48,9 @@ def run_all(
     refusals: dict[int, Refusal] = {}
     threads = min(jobs, max(1, len(runs)))
     with ExitStack() as stack:
-        reporter = Reporter(sum(run.duration_s for run in runs), show_progress and not watch)
+        reporter = Reporter(sum(run.duration_s for run in runs), show_progress and watch is None)
         stack.enter_context(reporter)
-        view = stack.enter_context(_live_view(len(runs))) if watch else None
+        view = stack.enter_context(watch(len(runs))) if watch is not None else None
         pool = ThreadPoolExecutor(threads)
         stack.push(lambda kind, *_: pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True))
         try:
@@ -83,12 +80,6 @@ def spread(count: int) -> list[int]:
     runs that have ended are a fair sample of all runs, so their share gives the time left.
     """
     return sorted(range(count), key=lambda index: index * GOLDEN_RATIO % 1)
-
-
-def _live_view(runs: int) -> "LiveView":
-    from anabranch.pages.live_view import LiveView
-
-    return LiveView(runs)
 
 
 class _Ends:
@@ -124,7 +115,7 @@ def _watch(
     going: dict[int, Run],
     ends: _Ends,
     reporter: Reporter,
-    view: "LiveView | None",
+    view: RunView | None,
 ) -> Iterator[tuple[Run, ValueError]]:
     """Shows the progress of the runs until all have ended. Yields each run that the engine refuses, with the error.
 

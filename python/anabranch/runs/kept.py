@@ -22,7 +22,7 @@ from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.folders import Folder
 from anabranch.foundation.output_files import unwritable, unwritable_below, write_new, write_new_table
 from anabranch.results.captures import FOLDER as CAPTURES
-from anabranch.results.result import UNREADABLE
+from anabranch.results.files import UNREADABLE
 from anabranch.results.schema import SCHEMAS
 
 _FACTS = "facts.json"

@@ -1,77 +1,23 @@
-"""The manifest of a run directory: its runs, their scenario, and the files with their results.
-
-Reading checks every field: an error names the damaged one.
-"""
+"""The manifest of a new run directory: its runs, their scenario, and the files with their results."""
 
 import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    NonNegativeFloat,
-    NonNegativeInt,
-    ValidationError,
-    model_validator,
-)
+from typing import Any
 
 from anabranch import _core, version
 from anabranch.compile.run import compile_run
 from anabranch.foundation import checksums, input_files
-from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.folders import Folder
 from anabranch.foundation.output_files import write_new
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
-from anabranch.results.result import MANIFEST, REPORT
+from anabranch.results.files import MANIFEST, REPORT
+from anabranch.results.manifest import FORMAT
+from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Case, Scenario
-
-if TYPE_CHECKING:
-    from anabranch.runs.plan import Plan
-
-FORMAT = 2
-
-
-class ManifestError(ValueError):
-    """A manifest that cannot be read, or is damaged: says which file, which field, and what would be right."""
-
-
-def read(folder: Folder) -> dict[str, Any]:
-    """The manifest as it was written.
-
-    Raises:
-        FileNotFoundError: there is none.
-        ManifestError: it cannot be read, is damaged, or is not one that this version has written.
-    """
-    path = folder.path / MANIFEST
-    try:
-        document = checksums.read_json(folder, MANIFEST, FORMAT)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except DamagedError as error:
-        raise ManifestError(f"{error}; run the scenario again") from None
-    try:
-        _Manifest.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-        raise ManifestError(f"{path}: {field or 'the manifest'}: {first['msg']}") from None
-    return document
-
-
-def unreadable(path: Path, error: OSError) -> ManifestError:
-    """The error of a file of a run directory that cannot be read."""
-    return ManifestError(
-        f"{error.filename or path}: cannot be read ({error.strerror}); a run directory is what `anabranch run --out` writes"
-    )
 
 
 def write(folder: Path, manifest: dict[str, Any]) -> None:
@@ -87,7 +33,7 @@ def write(folder: Path, manifest: dict[str, Any]) -> None:
     write_new(folder / MANIFEST, checksums.sealed_json(manifest))
 
 
-def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
+def of_plan(plan: Plan, finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
     """The manifest's entries for the scenario, its topology and the command; runs and files are added later."""
     scenario = plan.scenario
     case = scenario.cases[0]
@@ -144,98 +90,3 @@ def _programs(scenario: Scenario) -> list[dict[str, Any]]:
                 name = compiled["name" if kind == "program" else "class"]
                 found[stack, name, sha256] = {"stack": stack, "name": name, "sha256": sha256, kind: content}
     return list(found.values())
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Node(_Strict):
-    name: str
-    latitude: FiniteFloat | None
-    longitude: FiniteFloat | None
-    x: FiniteFloat | None
-    y: FiniteFloat | None
-
-
-class _Link(_Strict):
-    src: str
-    dst: str
-    capacity_bps: NonNegativeFloat
-    delay_s: NonNegativeFloat
-    loss: NonNegativeFloat | None = None
-
-
-class _Topology(_Strict):
-    nodes: list[_Node]
-    links: list[_Link]
-
-    @model_validator(mode="after")
-    def _ends_are_nodes(self) -> "_Topology":
-        names = {node.name for node in self.nodes}
-        for index, link in enumerate(self.links):
-            if not {link.src, link.dst} <= names:
-                raise ValueError(f"links[{index}] is not between two of the nodes")
-        return self
-
-
-_Count = Annotated[NonNegativeInt, Field(lt=2**64)]
-
-
-class _Run(_Strict):
-    run: Annotated[NonNegativeInt, Field(lt=2**32)]
-    variant: dict[str, Any]
-    seed: _Count
-    status: Literal["complete", "interrupted"]
-    warm_up_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
-    simulated_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
-    result_hash: str
-    packet_hops: _Count
-    packets_expired: _Count = 0
-    threads: _Count = 1
-
-
-class _Warning(_Strict):
-    file: str
-    line: NonNegativeInt | None
-    field: str
-    message: str
-
-
-class _Refused(_Strict):
-    variant: dict[str, Any]
-    why: str
-
-
-class _Manifest(_Strict):
-    title: str
-    engine: str
-    jitter: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)] = 0.0
-    anabranch: str
-    scenario: dict[str, Any]
-    directory: str = "."
-    """Where relative file names of the scenario start."""
-    scenario_hash: str
-    command: list[str]
-    keys: list[str]
-    treatments: list[str] = []
-    warnings: list[_Warning] = Field(default_factory=list)
-    topology: _Topology
-    runs: list[_Run]
-    planned_runs: _Count = 0
-    refused: list[_Refused] = Field(default_factory=list)
-    """Variants that the engine does not run."""
-    files: list[str]
-    checksums: dict[Annotated[str, Field(pattern=r"^(series/)?[^/]+\.parquet$")], int]
-
-    @model_validator(mode="after")
-    def _runs_have_the_keys(self) -> "_Manifest":
-        if missing := {"flows.parquet", "links.parquet"} - self.checksums.keys():
-            raise ValueError(f"checksums lacks {min(missing)}")
-        numbers = [run.run for run in self.runs]
-        if len(set(numbers)) < len(numbers):
-            raise ValueError("two of the runs have one number")
-        for index, run in enumerate(self.runs):
-            if sorted(run.variant) != sorted(self.keys):
-                raise ValueError(f"runs[{index}].variant must have the keys {self.keys}")
-        return self

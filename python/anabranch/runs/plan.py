@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.results.files import COMPLETE
 from anabranch.results.matrix_columns import key_table
-from anabranch.results.result import COMPLETE
 from anabranch.runs.directory import purpose, unused
 from anabranch.runs.errors import RunError
 from anabranch.runs.kept import KeptRuns

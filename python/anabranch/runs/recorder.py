@@ -9,8 +9,8 @@ import polars as pl
 from anabranch.foundation.array_types import Columns
 from anabranch.foundation.output_files import unwritable, write_new_table
 from anabranch.results.captures import CaptureFiles
+from anabranch.results.files import SERIES
 from anabranch.results.matrix_columns import with_keys
-from anabranch.results.result import SERIES
 from anabranch.results.schema import SERIES_TABLES, frame
 
 ROWS_PER_PART = 250_000

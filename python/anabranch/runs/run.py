@@ -12,8 +12,9 @@ from anabranch.compile.jitter import jittered
 from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND, duration
+from anabranch.results.files import COMPLETE
 from anabranch.results.matrix_columns import with_keys
-from anabranch.results.result import COMPLETE, result_hash
+from anabranch.results.result import result_hash
 from anabranch.results.schema import frame
 from anabranch.runs.kept import KeptRun, KeptRuns, run_key
 from anabranch.runs.outcomes import attempted, facts_of, names_of

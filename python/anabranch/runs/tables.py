@@ -10,8 +10,8 @@ import polars as pl
 
 from anabranch.foundation.output_files import unwritable, write_new_table
 from anabranch.results.captures import FOLDER as CAPTURES
+from anabranch.results.files import SERIES
 from anabranch.results.matrix_columns import with_keys
-from anabranch.results.result import SERIES
 from anabranch.results.schema import SCHEMAS, SERIES_TABLES
 from anabranch.runs.errors import Refusal
 from anabranch.runs.manifest import of_plan

@@ -3,6 +3,8 @@
 A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A
 list at a key that takes one value makes a matrix: one variant of the scenario per value, and per combination of several
 such keys. Equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+
+May use ``engineering`` and what that uses. :meth:`Scenario.run` and :attr:`Scenario.warnings` are aliases of what lies above.
 """
 
 import json
@@ -153,9 +155,15 @@ class Scenario:
 
     @cached_property
     def warnings(self) -> Listing:
-        """Warnings about all variants: values that may be mistakes (:mod:`anabranch.scenario.warnings`)."""
+        """Warnings about all variants: values that may be mistakes (:mod:`anabranch.scenario.warnings`, :mod:`anabranch.compile.warnings`)."""
+        from anabranch.compile.warnings import routes
+
         combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
-        found = [self._in_document(problem, values) for case, values in combinations for problem in warnings.of(case)]
+        found = [
+            self._in_document(problem, values)
+            for case, values in combinations
+            for problem in (*warnings.of(case), *routes(case))
+        ]
         return self.listing([*walk.multiplied(self._matrix), *found])
 
     def listing(self, problems: Sequence[Problem]) -> Listing:
@@ -190,17 +198,10 @@ class Scenario:
         jobs: int | None = None,
         threads: int | None = None,
     ) -> "Result":
-        """Run all variants with one seed, several, or the scenario's, as :func:`anabranch.runs.execute` does.
+        """Run all variants with one seed, several, or the scenario's: :func:`anabranch.run`."""
+        from anabranch.runs.execution import run
 
-        Raises:
-            anabranch.runs.RunError: both ``seed`` and ``seeds`` are given, or what :func:`anabranch.runs.execute` raises it for.
-        """
-        from anabranch.runs import RunError, execute
-
-        if seed is not None and seeds is not None:
-            raise RunError(f"seed = {seed}, seeds = {list(seeds)}: give either seed or seeds")
-        chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
-        return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads)
+        return run(self, engine, seed, seeds, directory, jobs, threads)
 
     def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []

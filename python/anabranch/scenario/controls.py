@@ -9,8 +9,8 @@ from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from anabranch import programs
 from anabranch.foundation import input_files
+from anabranch.foundation.suggest import suggest
 from anabranch.programs import needs
-from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Table
 
 LARGEST_FILE = 2**20

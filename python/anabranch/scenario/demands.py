@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anabranch.foundation import units
+from anabranch.foundation.suggest import suggest
 from anabranch.scenario.groups import Names
 from anabranch.scenario.matrix import Gravity, Matrix
 from anabranch.scenario.pairs import ends_of
-from anabranch.scenario.problems import suggest
 from anabranch.scenario.traffic import Traffic
 
 if TYPE_CHECKING:

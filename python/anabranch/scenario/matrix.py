@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema
 
 from anabranch.foundation import units
+from anabranch.foundation.suggest import suggest
 from anabranch.scenario.groups import Names
-from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Rate, Table
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
 
-from anabranch.scenario.problems import INNER, suggest
+from anabranch.foundation.suggest import suggest
+from anabranch.scenario.problems import INNER
 from anabranch.scenario.table import Table, union
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -74,16 +74,6 @@ class ScenarioError(ValueError):
     def as_records(self) -> list[dict[str, Any]]:
         """The problems as plain data: file, line, field, value, message."""
         return self.listing.as_records()
-
-
-def suggest(wrong: str, right: Iterable[str]) -> str:
-    """``did you mean "x"?`` or, where nothing is close, all that could stand there."""
-    choices = sorted(set(right))
-    close = get_close_matches(wrong, choices, n=1)
-    if close:
-        return f'did you mean "{close[0]}"?'
-    shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
-    return f"possible: {shown}" if choices else "there is none"
 
 
 def from_validation(error: ValidationError, document: Mapping[str, Any], base: Path = ()) -> list[Problem]:

@@ -7,13 +7,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch.foundation import units
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path, format_path
 from anabranch.scenario import groups, pairs
 from anabranch.scenario.arrivals import link_capacities, mean_size, per_second
 from anabranch.scenario.demands import Demand, demands_of
 from anabranch.scenario.network import Change
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
-from anabranch.scenario.problems import MISSING, Problem, suggest
+from anabranch.scenario.problems import MISSING, Problem
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.stacks import PRESETS, differing

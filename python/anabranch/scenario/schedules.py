@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
 from anabranch.foundation import input_files, units
-from anabranch.scenario.problems import suggest
+from anabranch.foundation.suggest import suggest
 from anabranch.scenario.table import PositiveDuration, Table
 
 LARGEST_FILE = 16 * 2**20

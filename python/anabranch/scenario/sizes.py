@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.foundation import input_files
-from anabranch.scenario.problems import suggest
+from anabranch.foundation.suggest import suggest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.foundation import units
+from anabranch.foundation.suggest import suggest
 from anabranch.scenario.network import TopologySection
-from anabranch.scenario.problems import Problem, suggest
+from anabranch.scenario.problems import Problem
 
 if TYPE_CHECKING:
     from anabranch.network.topologies import Topology

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch.foundation import csv_dialect, input_files, units
-from anabranch.foundation.csv_text import unguarded
+from anabranch.foundation import csv_text, input_files, units
 from anabranch.scenario import foreign_flows
 
 COLUMNS = ("src", "dst", "start", "size")
@@ -69,7 +68,7 @@ def parse(text: str, source: str) -> FlowTrace:
     Raises:
         ValueError: names the file, the line, its value and what would be right.
     """
-    rows = csv_dialect.rows(text)
+    rows = csv_text.rows(text)
     try:
         flows = list(foreign_flows.flows(text, source) or _flows(rows, source))
     except csv.Error as error:
@@ -104,7 +103,7 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
                 raise ValueError(
                     f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
                 )
-        sender, receiver = unguarded(row[src].strip()), unguarded(row[dst].strip())
+        sender, receiver = csv_text.unguarded(row[src].strip()), csv_text.unguarded(row[dst].strip())
         if sender == receiver:
             raise ValueError(f"{source}: line {line}: {sender} cannot send to itself")
         try:

@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from anabranch.foundation import units
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path, format_path
 from anabranch.scenario.named_tables import NamedTable
-from anabranch.scenario.problems import MISSING, Problem, shorten, suggest
+from anabranch.scenario.problems import MISSING, Problem, shorten
 from anabranch.scenario.table import Table, union
 
 MOST_VARIANTS = 10_000

@@ -18,8 +18,9 @@ import numpy as np
 from anabranch.engineering.robust import data_sets
 from anabranch.engineering.robust.errors import RobustError, shortened
 from anabranch.engineering.robust.network import Network
-from anabranch.foundation import csv_dialect, input_files, units
+from anabranch.foundation import csv_text, input_files, units
 from anabranch.foundation.array_types import Floats
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import TomlError, parse
 
 _TOPOHUB_BPS = {"sndlib/brain": 1.0}
@@ -259,7 +260,7 @@ def _csv(
     path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = (), also: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Place and values of each row; ``also`` has other names of columns."""
-    rows = csv_dialect.rows(input_files.text(path))
+    rows = csv_text.rows(input_files.text(path))
     try:
         written = [column.strip() for column in next(rows, [])]
         header = [also.get(column, column) for column in written]
@@ -295,8 +296,6 @@ def _node(
         except ValueError as error:
             raise RobustError(f"{where}: {network.topology.name}: {error}") from None
     if name not in place:
-        from anabranch.scenario.problems import suggest
-
         raise RobustError(f"{where}: {network.topology.name} has no node {shortened(name)}; {suggest(name, place)}")
     return place[name]
 

@@ -14,6 +14,7 @@ from anabranch import _core
 from anabranch.engineering.routes import quantities
 from anabranch.engineering.routes.model import Forwarding, Path, Route, Routes
 from anabranch.foundation.array_types import Columns
+from anabranch.foundation.suggest import suggest
 from anabranch.network import metrics
 from anabranch.network.topologies import Topology
 from anabranch.network.topologies.model import columns
@@ -237,8 +238,6 @@ class Search:
         Raises:
             ValueError: there is no such node.
         """
-        from anabranch.scenario.problems import suggest
-
         if name not in self._index:
             raise ValueError(f'{self.topology.name}: there is no node "{name}"; {suggest(name, self.names)}')
         return self._index[name]

@@ -14,8 +14,8 @@ from anabranch import _core
 from anabranch.foundation.array_types import Columns
 from anabranch.foundation.progress import Shown
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
+from anabranch.results.files import MANIFEST, UNREADABLE
 from anabranch.results.matrix_columns import text
-from anabranch.results.result import MANIFEST, UNREADABLE
 from anabranch.results.stored import StoredResult
 from anabranch.runs.run import compiled
 from anabranch.scenario import Scenario

@@ -19,7 +19,7 @@ def write(run_directories: list[Path], output: Path, *, destination: Path | None
     (:func:`anabranch.foundation.output_files.write_bytes`).
 
     Raises:
-        anabranch.pages.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+        anabranch.results.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
         anabranch.foundation.output_files.FileError: the page cannot be written; a former one stands.
     """
     from polars.exceptions import PolarsError
@@ -27,7 +27,7 @@ def write(run_directories: list[Path], output: Path, *, destination: Path | None
     from anabranch.foundation.forks import refuse_after_fork
     from anabranch.foundation.output_files import write_text
     from anabranch.pages.report import page
-    from anabranch.pages.report.run_directory import unreadable_series
+    from anabranch.results.run_directory import unreadable_series
 
     refuse_after_fork()
     try:

@@ -16,8 +16,8 @@ from anabranch.pages.report.costs import costs
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import Outcome
 from anabranch.pages.report.parts import Column, Table, cells, get
-from anabranch.pages.report.run_directory import DIRECTORY
 from anabranch.results import comparison
+from anabranch.results.run_directory import DIRECTORY
 
 MOST_ROWS = 2000
 

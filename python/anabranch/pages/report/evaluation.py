@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.pages.report import run_directory, treatments
-from anabranch.pages.report.run_directory import Runs
-from anabranch.results import statistics
+from anabranch.pages.report import treatments
+from anabranch.results import run_directory, statistics
+from anabranch.results.run_directory import Runs
 
 NO_STACK = "UDP"
 """The name in place of a stack for flows that have none."""
@@ -86,7 +86,7 @@ def read(run_directories: Sequence[Path]) -> Evaluation:
     """Evaluate run directories.
 
     Raises:
-        anabranch.pages.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+        anabranch.results.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
     return evaluate(run_directory.read(run_directories))
 

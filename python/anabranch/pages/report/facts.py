@@ -14,8 +14,8 @@ import tomli_w
 from anabranch.engines.refusal import described
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.parts import MOST_ROWS
-from anabranch.pages.report.run_directory import Runs, Source
 from anabranch.results.matrix_columns import text
+from anabranch.results.run_directory import Runs, Source
 
 
 def of(source: Source, index: int, runs: Runs, destination: Path | None = None) -> dict[str, Any]:

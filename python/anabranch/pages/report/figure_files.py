@@ -16,8 +16,8 @@ from anabranch.foundation.output_files import write_bytes
 from anabranch.foundation.printable import printable_document
 from anabranch.pages.report import figures as report_figures
 from anabranch.pages.report.parts import Figure, longest
-from anabranch.pages.report.run_directory import unreadable_series
 from anabranch.pages.report.vega_lite import Specification
+from anabranch.results.run_directory import unreadable_series
 
 FORMATS = (".pdf", ".svg", ".png")
 PIXELS_PER_MM = 96 / 25.4
@@ -44,7 +44,7 @@ def figures(run_directories: Sequence[Path]) -> dict[str, Figure]:
     """The figures of the report by name, in its order; a map that shows a variant at a time is a figure for each.
 
     Raises:
-        anabranch.pages.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+        anabranch.results.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
     try:
         found = report_figures.figures(run_directories)

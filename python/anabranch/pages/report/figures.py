@@ -29,7 +29,7 @@ def figures(run_directories: Sequence[Path]) -> list[Figure]:
     """All figures of the report of run directories, in the order of the page. Their names are distinct.
 
     Raises:
-        anabranch.pages.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+        anabranch.results.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
     e = evaluation.read(run_directories)
     return [figure for section in by_section(e, outcomes(e)).values() for figure in section]

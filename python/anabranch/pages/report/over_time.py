@@ -11,7 +11,7 @@ from anabranch.pages.report import chart, series
 from anabranch.pages.report.chart import Measure
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.parts import MOST_PANELS, Figure, largest, longest
-from anabranch.pages.report.run_directory import DIRECTORY
+from anabranch.results.run_directory import DIRECTORY
 
 MOST_LINKS = 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.parts import Column, Table, first_rows, get, largest
-from anabranch.pages.report.run_directory import Runs
+from anabranch.results.run_directory import Runs
 
 
 def table(runs: Runs) -> Table | None:

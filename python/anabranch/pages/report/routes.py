@@ -9,7 +9,7 @@ import polars as pl
 from anabranch.pages.report import chart, series
 from anabranch.pages.report.chart import Measure, three_digits
 from anabranch.pages.report.parts import Column, Figure, Table, cells, get, largest
-from anabranch.pages.report.run_directory import Runs, Variant
+from anabranch.results.run_directory import Runs, Variant
 
 # More rows than this in a timeline, or lines in a panel, are no longer read; the page says so where it leaves some out.
 MOST_PAIRS = 24

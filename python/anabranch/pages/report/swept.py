@@ -14,10 +14,10 @@ from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import Outcome
 from anabranch.pages.report.parts import MOST_PANELS, Figure, largest, longest
-from anabranch.pages.report.run_directory import Runs
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.pages.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
 from anabranch.results import comparison
+from anabranch.results.run_directory import Runs
 
 LEAST_VALUES = 3
 """A condition with fewer values is no axis."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from anabranch.pages.report.run_directory import Runs
+from anabranch.results.run_directory import Runs
 
 CONDITION, TREATMENT, CHOICE = "condition", "treatment", "choice"
 """Columns of :func:`named`. A treatment is a stack and the other keys that one chooses; all other keys are the condition."""

@@ -1,4 +1,7 @@
-"""Warnings about valid values that may be mistakes: a rule for each trap, with the place and the remedy."""
+"""Warnings about valid values that may be mistakes: a rule for each trap, with the place and the remedy.
+
+:mod:`anabranch.compile.warnings` has the rules that need routes.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -14,7 +17,6 @@ from anabranch.scenario.warnings.of_network import (
     unreached_thresholds,
     unused_defaults,
 )
-from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
 from anabranch.scenario.warnings.of_traffic import late_flows, small_demands
 
@@ -82,5 +84,4 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     late_flows,
     small_demands,
     stacks,
-    routes,
 )

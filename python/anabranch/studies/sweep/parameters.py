@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path
 from anabranch.foundation.units import QUANTITIES, UnitError
 from anabranch.foundation.units import split as split_unit
-from anabranch.scenario.problems import MISSING, Problem, suggest
+from anabranch.scenario.problems import MISSING, Problem
 from anabranch.scenario.walk import meaning, require_distinct
 
 ZIP, RANDOM = "zip", "random"

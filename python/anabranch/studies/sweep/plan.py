@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from anabranch import version
 from anabranch.compile.run import compile_run
 from anabranch.foundation import input_files
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path as KeyPath
 from anabranch.foundation.toml_text import TomlError, format_path, parse
 from anabranch.network.topologies import topohub_names
@@ -26,7 +27,7 @@ from anabranch.runs.jobs import spread
 from anabranch.runs.kept import engine_build
 from anabranch.runs.manifest import topology_record
 from anabranch.scenario import LARGEST_FILE, Case, Scenario, label, walk
-from anabranch.scenario.problems import MISSING, Problem, ScenarioError, from_validation, suggest
+from anabranch.scenario.problems import MISSING, Problem, ScenarioError, from_validation
 from anabranch.scenario.settings import put
 from anabranch.scenario.table import Table
 from anabranch.scenario.variant import Seeds, Variant, seed_list

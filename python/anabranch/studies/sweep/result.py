@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from anabranch.foundation.forks import refuse_after_fork
-from anabranch.pages.report.run_directory import active_share
-from anabranch.results.result import UNREADABLE
+from anabranch.results.files import UNREADABLE
+from anabranch.results.run_directory import active_share
 from anabranch.studies.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, SUMMED_UP
 from anabranch.studies.sweep.errors import SweepError
 from anabranch.studies.sweep.store import part_files, read_plan

@@ -9,10 +9,10 @@ import polars as pl
 from anabranch.foundation import units
 from anabranch.foundation.output_files import unwritable, write_new_table
 from anabranch.foundation.text_table import quantity
-from anabranch.pages.report.run_directory import IN_A_SWEEP
+from anabranch.results.manifest import FORMAT
+from anabranch.results.run_directory import IN_A_SWEEP
 from anabranch.results.schema import PREDICTED, SCHEMAS
 from anabranch.runs import manifest as manifests
-from anabranch.runs.manifest import FORMAT
 from anabranch.studies.sweep.columns import COMPLETE, FLOWS, LINKS
 from anabranch.studies.sweep.errors import SweepError
 from anabranch.studies.sweep.result import SweepResult

@@ -27,7 +27,7 @@ from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.folders import PARTIAL, Folder
 from anabranch.foundation.locks import Lock
 from anabranch.foundation.output_files import FileError, parquet, unwritable, unwritable_below
-from anabranch.results.result import MANIFEST, UNREADABLE
+from anabranch.results.files import MANIFEST, UNREADABLE
 from anabranch.results.stored import WORKSPACE
 from anabranch.studies.sweep.columns import (
     COMPLETE,

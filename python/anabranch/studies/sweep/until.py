@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anabranch.pages.report.run_directory import active_share
 from anabranch.results import statistics
+from anabranch.results.run_directory import active_share
 from anabranch.studies.sweep.columns import SUMMED_UP
 from anabranch.studies.sweep.errors import SweepError
 from anabranch.studies.sweep.plan import Sweep

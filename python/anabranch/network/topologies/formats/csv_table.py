@@ -9,7 +9,7 @@ import csv
 from difflib import get_close_matches
 from itertools import chain
 
-from anabranch.foundation import csv_dialect
+from anabranch.foundation import csv_text
 from anabranch.network.topologies.attributes import ATTRIBUTES
 from anabranch.network.topologies.draft import Draft
 from anabranch.network.topologies.errors import TopologyError
@@ -35,7 +35,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
 def _read_columns(written: str, draft: Draft) -> bool:
     """Whether a file could be read at once: nothing in it is wrong, blank or parallel."""
     try:
-        header, *rows = csv_dialect.rows(written)
+        header, *rows = csv_text.rows(written)
         columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     except (csv.Error, ValueError):  # no rows, or of different lengths
         return False
@@ -56,7 +56,7 @@ def _read_columns(written: str, draft: Draft) -> bool:
 
 def _read_rows(written: str, draft: Draft) -> Draft:
     source = draft.source
-    rows = csv_dialect.rows(written)
+    rows = csv_text.rows(written)
     seen: set[str] = set()
     try:
         header = [_column(column) for column in next(rows, [])]

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.results.files import COMPLETE, MANIFEST, UNREADABLE
 from anabranch.results.limiting import LIMITS
 from anabranch.results.matrix_columns import key_table, text, unit
-from anabranch.results.result import COMPLETE, MANIFEST, UNREADABLE
 from anabranch.results.schema import PREDICTED
 from anabranch.results.stored import StoredResult
 

@@ -1,9 +1,11 @@
-"""Warnings of the core, which need the routes of the traffic."""
+"""Warnings about valid scenarios that need the routes of the traffic: those of the core (``review``) as problems of the document."""
 
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from anabranch import _core
+from anabranch.compile.run import compile_run, link_delay
 from anabranch.foundation import units
 from anabranch.scenario.arrivals import link_capacities
 from anabranch.scenario.groups import Names
@@ -23,9 +25,6 @@ def routes(case: "Case") -> Iterator[Problem]:
     shorter than long flows need, pairs that failures leave without a path."""
     if not _is_concerned(case):
         return
-    from anabranch import _core
-    from anabranch.compile.run import compile_run
-
     spec = compile_run(case, case.variant.run.seed_list()[0])
     for found in json.loads(_core.review(json.dumps(spec))):
         yield _SAID[found["kind"]](case, spec, found)
@@ -45,8 +44,6 @@ def _is_concerned(case: "Case") -> bool:
 
 def _is_long(case: "Case") -> bool:
     """Whether a path over all links would be too long for the run, or for a queue: an upper bound that needs no routes."""
-    from anabranch.compile.run import link_delay
-
     section, names = case.variant.topology, Names.of(case.topology)
     duration = units.duration(case.variant.run.duration)
     if any(isinstance(one.delay, Schedule) for one in section.override):
@@ -70,8 +67,6 @@ def _is_long(case: "Case") -> bool:
 
 
 def _own_delay(section: TopologySection, link: "Link") -> int:
-    from anabranch.compile.run import link_delay
-
     if link.delay_s is not None:
         return round(link.delay_s * units.PICOSECONDS_PER_SECOND)
     return link_delay(section.delay, link)

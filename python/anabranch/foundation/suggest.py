@@ -1,0 +1,14 @@
+"""Names that a misspelt one may mean."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggest(wrong: str, right: Iterable[str]) -> str:
+    """``did you mean "x"?`` or, where nothing is close, all that are possible."""
+    choices = sorted(set(right))
+    close = get_close_matches(wrong, choices, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
+    return f"possible: {shown}" if choices else "there is none"
