@@ -101,6 +101,28 @@ fn an_ack_of_later_data_does_not_take_a_reduction_back() {
     assert_eq!(pair.sender.congestion().ssthresh(), 5.0);
 }
 
+/// Segment 0 is sent again at 40 ms, and a segment of 42 ms at 84 ms. The repair of 0 ends the first recovery and begins the second, in
+/// which the first retransmission is still that of 40 ms (`retrans_stamp`). Then the late original of 42 ms arrives. Its timestamp is
+/// not older than 40 ms, so it takes no reduction back (`tcp_packet_delayed`).
+#[test]
+fn a_late_original_sent_after_the_first_retransmission_takes_no_reduction_back() {
+    let mut pair = Pair::new(json!({
+        "follows": "linux", "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}, "initial_window": 20,
+        "spurious": "eifel", "f_rto": true, "hz": 1000, "rto_granularity": Duration::from_millis(200)
+    }));
+    pair.at(40).deliver(1..10);
+    let late = pair.sender.scoreboard().next();
+    pair.at(42).deliver(10..20);
+    let end = pair.sender.scoreboard().next();
+    assert!(end > late + 1, "{late} to {end}");
+    let sent = pair.at(84).deliver((20..late).chain(late + 1..end));
+    assert!(sent.contains(&(late, true)), "{sent:?}");
+    pair.at(85).deliver_as([0], true);
+    assert_eq!((pair.sender.scoreboard().una(), pair.sender.counters().recoveries), (late, 2));
+    pair.at(86).deliver([late]);
+    assert_eq!(pair.sender.counters().undone, 0);
+}
+
 /// Segment 0 is sent again at 40 ms. An ACK 5 ms later echoes some retransmission, but not this one: the least RTT is 40 ms. One 45 ms
 /// later may.
 #[test]
