@@ -80,6 +80,8 @@ static void read_line(struct run *run) {
         run->warm_up_ns = number();
     else if (strcmp(kind, "mtu") == 0)
         run->mtu = number();
+    else if (strcmp(kind, "offload") == 0)
+        run->offload = number();
     else if (strcmp(kind, "seed") == 0)
         network->random = number();
     else if (strcmp(kind, "set") == 0) {

@@ -12,6 +12,7 @@ struct setting {
 struct run {
     uint64_t end_ns, warm_up_ns;
     int mtu;
+    bool offload; /* Segmentation offload. */
     struct setting settings[32]; /* Below /proc/sys, of both hosts. */
     int setting_count;
     struct network network;

@@ -56,6 +56,8 @@ class Case:
     """Data that arrive before are not counted."""
     seed: int = 1
     """Seed of the random choice of paths, and of the kernel's draws (BBR: its phase)."""
+    offload: bool = False
+    """Senders build packets of several segments (generic segmentation offload), which their device cuts: segments leave in pairs or more."""
     mtu: int = 1500
     """Bytes of a data packet, of which 52 are headers (20 IP, 20 TCP, 12 timestamps)."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Case:
             f"warm_up {_nanoseconds(self.warm_up_s)}",
             f"seed {self.seed}",
             f"mtu {self.mtu}",
+            f"offload {int(self.offload)}",
             *(f"set {name} {value}" for name, value in settings.items()),
             *(
                 f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {link.mark_packets or 0} {_counted(link.lost)}"

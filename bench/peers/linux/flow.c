@@ -18,7 +18,6 @@ enum {
     BUFFER_BYTES = 64 << 20, /* Of the sender. */
     WAITING_BYTES = 1 << 20, /* That may wait in the socket for the window to open. */
 };
-enum { SENT = 1, ARRIVED = 2 };
 
 static struct sockaddr_in address_of(const struct host *host, int index) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(PORT + index)};
@@ -102,24 +101,10 @@ void flow_find(struct packet *packet) {
     packet->flow = ports[packet->direction];
 }
 
-/* The history of the segment that a packet with payload carries. */
-static unsigned char *segment_of(struct flow *flow, const struct packet *packet) {
-    size_t bytes = payload_of(packet);
+/* Where in the flow the payload of a packet begins. */
+static uint64_t offset_of(struct flow *flow, const struct packet *packet) {
     uint32_t low = ntohl(tcp_of(packet)->seq) - flow->first;
-    uint64_t offset = flow->highest + (int32_t)(low - (uint32_t)flow->highest);
-    if (!flow->segment_bytes)
-        flow->segment_bytes = bytes;
-    if (bytes != flow->segment_bytes || offset % bytes)
-        fail("%zu bytes at %lu, where segments have %zu", bytes, offset, flow->segment_bytes);
-    if (offset > flow->highest)
-        flow->highest = offset;
-    if (offset / bytes >= flow->room) {
-        size_t room = 2 * flow->room + 4096;
-        flow->segments = realloc(flow->segments, room);
-        memset(flow->segments + flow->room, 0, room - flow->room);
-        flow->room = room;
-    }
-    return &flow->segments[offset / bytes];
+    return flow->highest + (int32_t)(low - (uint32_t)flow->highest);
 }
 
 void flow_note_sent(struct flow *flow, const struct packet *packet) {
@@ -127,20 +112,40 @@ void flow_note_sent(struct flow *flow, const struct packet *packet) {
         flow->first = ntohl(tcp_of(packet)->seq) + 1;
     if (payload_of(packet) == 0)
         return;
-    unsigned char *segment = segment_of(flow, packet);
+    uint64_t offset = offset_of(flow, packet);
     flow->sent++;
-    if (*segment & SENT)
+    if (offset < flow->highest)
         flow->retransmits++;
-    *segment |= SENT;
+    else
+        flow->highest = offset + payload_of(packet);
+}
+
+/* Records these bytes as arrived; returns how many had not. A segment may end in the middle of another: the receiver's window cuts it. */
+static size_t mark_arrived(struct flow *flow, uint64_t offset, uint64_t end) {
+    if (end / 8 >= flow->room) {
+        size_t room = 2 * flow->room + end / 8 + 4096;
+        flow->arrived = realloc(flow->arrived, room);
+        memset(flow->arrived + flow->room, 0, room - flow->room);
+        flow->room = room;
+    }
+    size_t count = 0;
+    while (offset < end) {
+        size_t step = offset % 8 == 0 && end - offset >= 8 ? 8 : 1;
+        unsigned char *eight = &flow->arrived[offset / 8], bits = step == 8 ? 0xff : 1 << offset % 8;
+        count += step - __builtin_popcount(*eight & bits);
+        *eight |= bits;
+        offset += step;
+    }
+    return count;
 }
 
 void flow_note_arrived(struct flow *flow, const struct packet *packet, uint64_t now_ns, bool counts) {
     if (payload_of(packet) == 0)
         return;
-    unsigned char *segment = segment_of(flow, packet);
-    if (counts && !(*segment & ARRIVED))
-        flow->arrived_bytes += payload_of(packet);
-    *segment |= ARRIVED;
+    uint64_t offset = offset_of(flow, packet);
+    size_t count = mark_arrived(flow, offset, offset + payload_of(packet));
+    if (counts)
+        flow->arrived_bytes += count;
     if (flow->arrived_bytes == flow->bytes && flow->completed_ns == 0)
         flow->completed_ns = now_ns;
 }

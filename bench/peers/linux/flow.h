@@ -13,10 +13,9 @@ struct flow {
     bool is_closed;                 /* The application has written everything. */
     int listener, sender, receiver; /* -1 while there is none. */
     uint32_t first;                 /* Sequence number of the first byte. */
-    size_t segment_bytes;           /* Payload of every segment; 0 before the first one. */
-    uint64_t highest;               /* Greatest offset seen, to tell where sequence numbers have wrapped. */
-    unsigned char *segments;        /* What has happened to each, as bits. */
-    size_t room;                    /* Segments that there is room for. */
+    uint64_t highest;               /* Bytes sent once or more; also tells where sequence numbers have wrapped. */
+    unsigned char *arrived;         /* A bit for each byte. */
+    size_t room;                    /* Bytes of it. */
     uint64_t sent, retransmits;     /* Segments. */
     uint64_t arrived_bytes;         /* Payload that arrived, each byte once, since counting began. */
     uint64_t completed_ns;          /* When the last of its bytes arrived; 0 before. */

@@ -47,7 +47,7 @@ static void turn_segmentation_offload_off(int device_index) {
     close(netlink);
 }
 
-static int open_device(unsigned address, int mtu) {
+static int open_device(unsigned address, int mtu, bool offload) {
     int device = MUST(open("/dev/net/tun", O_RDWR | O_NONBLOCK));
     int any = MUST(socket(AF_INET, SOCK_DGRAM, 0));
     struct sockaddr_in own = address_of(address), mask = address_of(htonl(0xffffff00));
@@ -55,7 +55,8 @@ static int open_device(unsigned address, int mtu) {
     strcpy(request.ifr_name, DEVICE);
     MUST(ioctl(device, TUNSETIFF, &request));
     MUST(ioctl(any, SIOCGIFINDEX, &request));
-    turn_segmentation_offload_off(request.ifr_ifindex);
+    if (!offload)
+        turn_segmentation_offload_off(request.ifr_ifindex);
     request.ifr_mtu = mtu;
     MUST(ioctl(any, SIOCSIFMTU, &request));
     request.ifr_qlen = QUEUE_PACKETS;
@@ -70,11 +71,11 @@ static int open_device(unsigned address, int mtu) {
     return device;
 }
 
-struct host host_make(int number, int mtu) {
+struct host host_make(int number, int mtu, bool offload) {
     struct host host = {.address = htonl(0x0a000000 + number)};
     MUST(unshare(CLONE_NEWNET));
     host.namespace = MUST(open("/proc/self/ns/net", O_RDONLY));
-    host.device = open_device(host.address, mtu);
+    host.device = open_device(host.address, mtu, offload);
     return host;
 }
 

@@ -2,14 +2,16 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include <stdbool.h>
+
 struct host {
     int namespace;      /* To enter it. */
     int device;         /* A packet for each read and write. */
     unsigned address;   /* IPv4, in network order. */
 };
 
-/* Makes a host with the address 10.0.0.`number` and this MTU. The program is in its namespace afterwards. */
-struct host host_make(int number, int mtu);
+/* Makes a host with the address 10.0.0.`number`, this MTU, and segmentation offload or not. The program is in its namespace afterwards. */
+struct host host_make(int number, int mtu, bool offload);
 
 /* Sockets opened from now on belong to this host. */
 void host_enter(const struct host *host);

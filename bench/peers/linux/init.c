@@ -72,7 +72,7 @@ static void seed_kernel(uint64_t seed) {
 
 static void make_hosts(void) {
     for (int side = AHEAD; side < DIRECTIONS; side++) {
-        sides[side] = host_make(side + 1, run.mtu);
+        sides[side] = host_make(side + 1, run.mtu, run.offload);
         for (int index = 0; index < run.setting_count; index++)
             host_set(run.settings[index].name, run.settings[index].value);
     }

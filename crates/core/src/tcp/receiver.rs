@@ -145,6 +145,10 @@ impl Receiver {
         self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))))
     }
 
+    fn follows_linux(&self) -> bool {
+        self.delaying.as_ref().is_some_and(|delaying| delaying.timestamps.is_some())
+    }
+
     /// The receiver, changed so that it rejects segments by their timestamps as Linux does.
     fn with_timestamps(mut self) -> Receiver {
         self.delaying().timestamps = Some(Timestamps::default());
@@ -327,6 +331,7 @@ impl Receiver {
         if let Some(delaying) = &mut self.delaying {
             delaying.policy.on_unanswered();
         }
+        self.duplicate = NO_DUPLICATE; // the earlier ACK has reported it, without the block around it
         earlier
     }
 
@@ -361,6 +366,7 @@ impl Receiver {
             begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
         }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, push: data.push };
+        let mut repeats = false;
         if data.segment == self.next {
             self.next += 1;
             arrival.in_order = self.beyond.is_none();
@@ -369,7 +375,9 @@ impl Receiver {
                 self.pass_held(data);
             }
         } else if data.segment < self.next || !self.hold(data) {
-            arrival.duplicate = true;
+            // In Linux a copy of a held segment does not begin quick ACKs (`tcp_data_queue_ofo`).
+            arrival.duplicate = data.segment < self.next || !self.follows_linux();
+            repeats = true;
             self.counters.duplicates += 1;
             self.duplicate = data.segment;
         }
@@ -382,7 +390,7 @@ impl Receiver {
                     let held = self.counters.held(self.next);
                     let news = if arrival.in_order || arrival.filled_hole {
                         News::Passed { from: data.segment, to: self.next, held }
-                    } else if arrival.duplicate || !self.sack {
+                    } else if repeats || !self.sack {
                         News::Nothing
                     } else {
                         if let Some(round_trip) = window.round_trip() {
@@ -472,8 +480,9 @@ impl Receiver {
             let used = blocks.length as usize;
             blocks.length += beyond.report(&mut blocks.blocks[used..]);
         }
-        if self.delaying.as_ref().is_some_and(|delaying| delaying.timestamps.is_some()) {
+        if self.follows_linux() {
             blocks.truncate();
+            blocks.doubt_duplicate(self.next);
         }
     }
 

@@ -178,6 +178,16 @@ impl Scoreboard {
         self.at(segment).retransmitted()
     }
 
+    /// Whether an outstanding segment was last sent in the same buffer as the one before it.
+    pub fn is_joined(&self, segment: u32) -> bool {
+        self.at(segment).joined()
+    }
+
+    /// Records that an outstanding segment was sent in the same buffer as the one before it.
+    pub fn join(&mut self, segment: u32) {
+        self.segments[(segment - self.una) as usize].join();
+    }
+
     /// Time at which an outstanding segment was last sent.
     pub fn sent(&self, segment: u32) -> Time {
         self.at(segment).sent()

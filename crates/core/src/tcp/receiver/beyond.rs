@@ -47,12 +47,12 @@ impl Beyond {
         count as u32
     }
 
-    /// Whether this new segment would change a third block: there are two blocks that changed last, and the segment belongs to
-    /// neither.
+    /// Whether this segment, new or a copy of a held one, would change a third block: there are two blocks that changed last, and the
+    /// segment belongs to neither.
     pub(super) fn changes_third(&self, segment: u32) -> bool {
         let mut blocks = [FREE; MAX_SACK_BLOCKS];
-        let extends = |block: &Range| block.1 == segment || block.0 == segment + 1;
-        self.report(&mut blocks) > 1 && !blocks[..2].iter().any(extends) && self.find(segment).is_err()
+        let extends = |block: &Range| segment <= block.1 && block.0 <= segment + 1;
+        self.report(&mut blocks) > 1 && !blocks[..2].iter().any(extends)
     }
 
     /// The position of the block that holds a segment, or where one would be inserted.

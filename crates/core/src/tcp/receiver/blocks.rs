@@ -65,6 +65,14 @@ impl SackBlocks {
         self.length = self.length.min(MAX_SACK_BLOCKS as u32);
     }
 
+    /// Linux's sender takes the first block for a duplicate if it is below `next`, or within the second block (`tcp_check_dsack`). A block
+    /// that changed later may stand between.
+    pub(super) fn doubt_duplicate(&mut self, next: u32) {
+        let (first, second) = (self.blocks[0], self.blocks[1]);
+        let is_seen = first.0 < next || self.length > 1 && second.0 <= first.0 && first.1 <= second.1;
+        self.duplicates *= u32::from(is_seen);
+    }
+
     pub(super) fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;

@@ -67,6 +67,28 @@ fn a_compressed_ack_goes_before_it_lacks_a_block() {
     assert_eq!(reported, (11..60).step_by(2).collect());
 }
 
+/// Segments 10, 12, 14 and 16 are missing, and ACKs are compressed. A copy of 17 waits as well (`tcp_data_queue_ofo`). Linux's sender
+/// recognises the copy only within the second block (`tcp_check_dsack`): not if 14 has joined two other blocks in the meantime.
+#[test]
+fn a_copy_of_a_held_segment_waits_in_linux_and_may_go_unnoticed() {
+    let parameters = quick_ack::Parameters {
+        quick: 2,
+        growing: 0,
+        compression: Duration::from_millis(1),
+        ..quick_ack::Parameters::default()
+    };
+    let policy = AckSpec::QuickAck(parameters).build(ReceiverContext::of_window(100));
+    let mut receiver = Receiver::new(true, policy).with_timestamps();
+    let waits = |receiver: &mut Receiver, segment| receiver.on_segment(Time(1), &data(segment)).is_none();
+    (0..10).chain([11, 13, 15]).for_each(|segment| _ = receiver.on_segment(Time(1), &data(segment)));
+    assert!(waits(&mut receiver, 17) && waits(&mut receiver, 17));
+    let seen = receiver.acknowledge(Time(2)).sack;
+    assert_eq!((seen.duplicate(), seen.held()[0]), (Some((17, 18)), (17, 18)));
+    assert!(waits(&mut receiver, 17) && waits(&mut receiver, 14));
+    let unseen = receiver.acknowledge(Time(3)).sack;
+    assert_eq!((unseen.duplicate(), &unseen.held()[..2]), (None, &[(17, 18), (13, 16)][..]));
+}
+
 #[test]
 fn rfc4737_section_4_2_2_extent_counts_arrivals_since_the_first_later_segment() {
     let mut receiver = receiver();

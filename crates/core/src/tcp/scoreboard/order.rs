@@ -2,7 +2,7 @@
 
 use super::Scoreboard;
 use super::segment::{IN_FLIGHT, Segment};
-use crate::tcp::kernel_clock::TIMESTAMP_TICK;
+use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
 use crate::tcp::room::push_with_little_room;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -38,8 +38,11 @@ pub(super) struct SendingOrder {
 pub struct Doubt {
     /// An answer sooner than this.
     pub least_rtt: Duration,
-    /// The ACK echoes the timestamp of a segment sent once, so the segments that it passes arrived before the retransmission.
+    /// The ACK echoes the timestamp of a segment sent once, so segments that it passes and that were sent again later arrived before the
+    /// retransmission.
     pub echoes_original: bool,
+    /// When the segment was sent whose timestamp the ACK echoes, or an earlier time.
+    pub echoed: Time,
 }
 
 impl SendingOrder {
@@ -77,10 +80,13 @@ impl Scoreboard {
     /// Whether the delivery of this record shows how long its last transmission took, for a sender that follows Linux.
     #[inline(always)]
     pub(super) fn is_evidence(&self, record: Segment, now: Time, passed: bool) -> bool {
-        let Some(Doubt { least_rtt, echoes_original }) = self.order.as_ref().and_then(|order| order.doubt) else {
+        let Some(Doubt { least_rtt, echoes_original, echoed }) = self.order.as_ref().and_then(|order| order.doubt)
+        else {
             return false;
         };
-        !record.retransmitted() || (now - record.sent() >= least_rtt && !(passed && echoes_original))
+        !record.retransmitted()
+            || (now - record.sent() >= least_rtt
+                && !(passed && echoes_original && timestamp(echoed) < timestamp(record.sent())))
     }
 
     /// Whether a segment that was sent again is still in flight.

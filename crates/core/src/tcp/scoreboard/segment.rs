@@ -10,6 +10,8 @@ pub(super) const IN_FLIGHT: u64 = 0;
 pub(super) const SACKED: u64 = 1;
 pub(super) const LOST: u64 = 2;
 pub(super) const RETRANSMITTED: u64 = 0b100;
+/// Last sent in the same buffer as the segment before it, by a paced sender that follows Linux.
+pub(super) const JOINED: u64 = 0b1000;
 
 impl Segment {
     pub(super) fn new(sent: Time, flags: u64) -> Segment {
@@ -23,6 +25,12 @@ impl Segment {
     }
     pub(super) fn retransmitted(self) -> bool {
         self.0 & RETRANSMITTED != 0
+    }
+    pub(super) fn joined(self) -> bool {
+        self.0 & JOINED != 0
+    }
+    pub(super) fn join(&mut self) {
+        self.0 |= JOINED;
     }
     pub(super) fn set_state(&mut self, state: u64) {
         self.0 = self.0 & !STATE | state;

@@ -9,7 +9,7 @@ use super::push::Push;
 use super::{ForwardRto, Phase, Sender, Unfilled};
 use crate::spec::SpuriousResponse;
 use crate::tcp::detection::EpisodeEnd;
-use crate::tcp::kernel_clock::TIMESTAMP_TICK;
+use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::{Delivered, Doubt};
 use crate::units::{Duration, Time};
@@ -32,9 +32,12 @@ pub(super) struct LinuxState {
     unreported: Option<u32>,
     /// When the first retransmission of the episode was sent (`retrans_stamp`).
     first_again: Time,
-    /// Sending time of the last segment that an ACK newly passes: the ACK then echoes this segment's timestamp. Earlier ACKs, for
-    /// retransmissions, may have been overtaken.
-    echoed: Option<Time>,
+    /// When the segment was sent whose timestamp ACKs echo, or an earlier time where that is unknown (`rcv_tsecr`).
+    echoed: Time,
+    /// Whether the last ACK that advanced echoes an original sent after the first retransmission, at an unknown time: it was sent again.
+    echoes_later_original: bool,
+    /// The next new segment when the first retransmission of the episode was sent.
+    next_at_first_again: u32,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
     restores: bool,
     /// Retransmissions in flight that an undo has unmarked: they are not lost any more.
@@ -57,7 +60,9 @@ impl Default for LinuxState {
             undo_from: None,
             unreported: None,
             first_again: Time::ZERO,
-            echoed: None,
+            echoed: Time::ZERO,
+            echoes_later_original: false,
+            next_at_first_again: 0,
             restores: false,
             unmarked: 0,
             waits: false,
@@ -96,13 +101,25 @@ impl Sender {
     /// `tcp_skb_spurious_retrans`).
     pub(super) fn set_doubt(&mut self, ack: &Ack) {
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
-        self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission }));
-        if let Some(linux) = &mut self.linux {
-            let passed = ack.cumulative > self.board.una();
-            let last = ack.cumulative.saturating_sub(1);
-            let is_news = passed && !self.board.is_sacked(last) && !self.board.was_retransmitted(last);
-            linux.echoed = is_news.then(|| self.board.sent(last));
-        }
+        let una = self.board.una();
+        let echoed = if ack.cumulative > una { self.note_echo(ack, una) } else { Time::ZERO };
+        self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission, echoed }));
+    }
+
+    /// Records which timestamp an ACK echoes that passes `una` and maybe others: that of the segment that moved the receiver's left edge,
+    /// unless it echoes a later one already (RFC 7323 section 4.3). This segment is `una`. If `una` was sent again and its original
+    /// arrived, that time is unknown. Then the last segment counts, if the ACK newly passes it and has overtaken those before.
+    fn note_echo(&mut self, ack: &Ack, una: u32) -> Time {
+        let Some(linux) = &mut self.linux else { return Time::ZERO };
+        let last = ack.cumulative - 1;
+        let sent = if ack.echoes_retransmission || !self.board.was_retransmitted(una) {
+            Some(self.board.sent(una))
+        } else {
+            (!self.board.is_sacked(last) && !self.board.was_retransmitted(last)).then(|| self.board.sent(last))
+        };
+        linux.echoes_later_original = sent.is_none() && una >= linux.next_at_first_again;
+        linux.echoed = linux.echoed.max(sent.unwrap_or_default());
+        linux.echoed
     }
 
     /// The RTT of a retransmission by its echoed timestamp (`tcp_ack_update_rtt`). It was sent at `sent`.
@@ -199,9 +216,10 @@ impl Sender {
 
     /// Records that a segment is retransmitted (`tcp_retransmit_skb`).
     pub(super) fn note_linux_retransmission(&mut self, now: Time) {
+        let next = self.board.next();
         let linux = self.linux_mut();
         if linux.unreported.is_none() {
-            linux.first_again = now;
+            (linux.first_again, linux.next_at_first_again) = (now, next);
         }
         linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
     }
@@ -224,7 +242,8 @@ impl Sender {
     fn original_came(&self, ack: &Ack) -> bool {
         self.options.spurious == SpuriousResponse::Eifel
             && self.linux.as_ref().is_some_and(|linux| {
-                let is_of_later = linux.echoed.is_some_and(|sent| sent >= linux.first_again);
+                let is_of_later =
+                    linux.echoes_later_original || timestamp(linux.echoed) >= timestamp(linux.first_again);
                 linux.undo_from.is_some() && (linux.unreported.is_none() || !ack.echoes_retransmission && !is_of_later)
             })
     }

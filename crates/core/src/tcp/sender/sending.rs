@@ -1,5 +1,6 @@
 //! Segments to send now, within window, receive window, data and pacing.
 
+use super::pacing::Outgoing;
 use super::{Burst, Fin, ForwardRto, Limit, Phase, Sender, Transmission};
 use crate::spec::Follows;
 use crate::units::{Rate, Time};
@@ -133,7 +134,10 @@ impl Sender {
             return Some(self.send_again(now, segment));
         }
         let is_full = self.counted_in_flight() >= self.window();
-        let is_paced = self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.quantum.has_room(now));
+        let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
+        let prefers_new = is_full || probing_new && self.has_new();
+        let sends_again = self.board.lost() > 0 && !prefers_new && !self.waits_for_late_originals();
+        let is_paced = self.next_send > now && !self.continues_quantum(now, sends_again);
         if self.fin == Fin::Due && (is_full || is_paced || !self.has_new()) {
             self.place_fin();
         }
@@ -143,9 +147,7 @@ impl Sender {
         if is_paced || is_full && !self.is_closing_next() {
             return None;
         }
-        let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
-        let prefers_new = is_full || probing_new && self.has_new();
-        if self.board.lost() > 0 && !prefers_new && !self.waits_for_late_originals() {
+        if sends_again {
             let segment = self.board.next_lost().expect("some segment is lost");
             self.before_sending(now);
             return Some(self.send_again(now, segment));
@@ -188,9 +190,10 @@ impl Sender {
     fn send_new(&mut self, now: Time) -> Transmission {
         self.leave_window();
         self.before_sending(now);
-        let segment = self.board.next();
+        let outgoing = self.outgoing_new(now);
+        let segment = outgoing.segment;
         let number = self.board.send_new(now);
-        self.after_sending(now, segment);
+        self.after_sending(now, outgoing);
         Transmission::Data {
             segment,
             number,
@@ -203,6 +206,7 @@ impl Sender {
 
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
         let is_first = segment == self.board.una();
+        let outgoing = self.outgoing_again(now, segment);
         let number = self.board.retransmit(segment, now);
         // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would expire
         // just before every repair if the RTO hardly exceeds the RTT. After a partial ACK without SACK the timer is not restarted (RFC
@@ -215,21 +219,24 @@ impl Sender {
         if self.recovers_as_linux() {
             self.note_linux_retransmission(now);
         }
-        self.after_sending(now, segment);
+        self.after_sending(now, outgoing);
         let oldest = if self.recovers_as_linux() { self.oldest_tolerated(now) } else { 0 };
         Transmission::Data { segment, number, retransmission: true, window_reduced: false, push: false, oldest }
     }
 
     #[inline(always)]
-    fn after_sending(&mut self, now: Time, segment: u32) {
+    fn after_sending(&mut self, now: Time, outgoing: Outgoing) {
         if let Some(sampler) = &mut self.rate {
-            sampler.on_sent(now, segment, self.board.in_flight(), self.board.outstanding());
+            sampler.on_sent(now, outgoing.segment, self.board.in_flight(), self.board.outstanding());
+        }
+        if outgoing.is_joined {
+            self.board.join(outgoing.segment);
         }
         if let Some(rate) = self.pacing_rate() {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
             self.next_send = match self.options.follows {
                 Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
-                Follows::Linux => self.end_of_quantum(now, rate, interval),
+                Follows::Linux => self.end_of_quantum(now, rate, interval, outgoing),
             };
         }
     }

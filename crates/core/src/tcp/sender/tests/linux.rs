@@ -25,6 +25,29 @@ fn without_segmentation_offload_paced_segments_leave_one_by_one() {
 }
 
 /// Segment 0 was behind segment 6 by seven segments, which is more than three: then the SACK of segment 2 grows the window as well.
+/// What one buffer carried is sent again in one piece. A segment whose neighbour has arrived is a buffer of its own
+/// (`tcp_match_skb_to_sack`, `tcp_xmit_retransmit_queue`), and new segments wait for their turn. The first buffer has half of the initial
+/// window of 20 (`tcp_cwnd_test`). BBR then sends pairs.
+#[test]
+fn linux_sends_again_at_one_instant_what_one_buffer_carried() {
+    let sent_after = |arrived: &[u32]| {
+        let mut pair = Pair::new(json!({
+            "congestion": {"name": "linux-bbr"}, "pacing": true, "follows": "linux", "initial_window": 20, "hz": 1000
+        }));
+        assert_eq!(pair.sender.scoreboard().next(), 10);
+        pair.now = ms(100);
+        let acks: Vec<Ack> = arrived.iter().map(|segment| pair.arrive(*segment, false, false)).collect();
+        pair.sender.on_ack(pair.now, acks.last().unwrap());
+        let mut sent = vec![pair.send()];
+        sent.extend((0..2).map(|_| pair.time_out()));
+        sent
+    };
+    let (new, again) = (|segment| (segment, false), |segment| (segment, true));
+    let pairs = [vec![again(0), again(1)], vec![new(10), new(11)], vec![new(12), new(13)]];
+    assert_eq!(sent_after(&[2, 3, 4, 5, 6, 7, 8, 9]), pairs);
+    assert_eq!(sent_after(&[1, 3, 4, 5, 6, 7, 8, 9]), [vec![again(0)], vec![again(2)], vec![new(10), new(11)]]);
+}
+
 #[test]
 fn after_reordering_beyond_three_segments_sack_blocks_alone_grow_the_window() {
     let mut pair = linux();
@@ -76,6 +99,28 @@ fn an_ack_of_later_data_does_not_take_a_reduction_back() {
     pair.deliver([12]);
     assert_eq!((pair.sender.episode(), pair.sender.counters().undone), (Episode::Open, 0));
     assert_eq!(pair.sender.congestion().ssthresh(), 5.0);
+}
+
+/// Segment 0 is sent again at 40 ms, and a segment of 42 ms at 84 ms. The repair of 0 ends the first recovery and begins the second, in
+/// which the first retransmission is still that of 40 ms (`retrans_stamp`). Then the late original of 42 ms arrives. Its timestamp is
+/// not older than 40 ms, so it takes no reduction back (`tcp_packet_delayed`).
+#[test]
+fn a_late_original_sent_after_the_first_retransmission_takes_no_reduction_back() {
+    let mut pair = Pair::new(json!({
+        "follows": "linux", "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}, "initial_window": 20,
+        "spurious": "eifel", "f_rto": true, "hz": 1000, "rto_granularity": Duration::from_millis(200)
+    }));
+    pair.at(40).deliver(1..10);
+    let late = pair.sender.scoreboard().next();
+    pair.at(42).deliver(10..20);
+    let end = pair.sender.scoreboard().next();
+    assert!(end > late + 1, "{late} to {end}");
+    let sent = pair.at(84).deliver((20..late).chain(late + 1..end));
+    assert!(sent.contains(&(late, true)), "{sent:?}");
+    pair.at(85).deliver_as([0], true);
+    assert_eq!((pair.sender.scoreboard().una(), pair.sender.counters().recoveries), (late, 2));
+    pair.at(86).deliver([late]);
+    assert_eq!(pair.sender.counters().undone, 0);
 }
 
 /// Segment 0 is sent again at 40 ms. An ACK 5 ms later echoes some retransmission, but not this one: the least RTT is 40 ms. One 45 ms
