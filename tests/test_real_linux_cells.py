@@ -20,12 +20,14 @@ from validation.real_linux_cells import (
     short_flows,
     single_flows,
     sprayed,
+    sprayed_bbr,
 )
 
 CELLS = [
     *single_flows(quick=True),
     *pairs(quick=True),
     *sprayed(quick=True),
+    *sprayed_bbr(quick=True),
     *heavy_loss(quick=True),
     *shallow(quick=True),
     *short_flows(quick=True),

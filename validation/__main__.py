@@ -48,6 +48,7 @@ COMPARISONS = (
     Comparison("real-linux-bbr-shallow", against_real_linux.run_shallow),
     Comparison("real-linux-pairs", against_real_linux.run_pairs),
     Comparison("real-linux-spraying", against_real_linux.run_sprayed),
+    Comparison("real-linux-spraying-bbr", against_real_linux.run_sprayed_bbr),
     Comparison("real-linux-mechanisms", against_real_linux.run_mechanisms),
     Comparison("real-linux-networks", against_random_linux.run),
     Comparison("real-linux-transfers", against_linux_transfers.run),

@@ -172,6 +172,28 @@ def run_sprayed(quick: bool) -> Section:
     )
 
 
+def run_sprayed_bbr(quick: bool) -> Section:
+    """One flow of BBR over two paths, with and without pairs."""
+    results = _results("Spraying of BBR, against Linux", real_linux_cells.sprayed_bbr(quick))
+    return _section(
+        "real-linux-spraying-bbr",
+        "One flow of BBR over two paths against real Linux",
+        f"One flow of BBR, its packets in turn over two paths of {megabits(results[0].cell.rate_bps)} Mbit/s, ACKs too. Either side sends single "
+        f"segments, or pairs (segmentation offload). {AS_ABOVE}",
+        ("RTTs", "loss", "segments"),
+        [
+            (
+                ", ".join(map(_milliseconds, result.cell.round_trips_s)),
+                f"{result.cell.loss:g}",
+                "pairs" if result.cell.offload else "single",
+            )
+            for result in results
+        ],
+        results,
+        "A retransmission in Linux leaves alone, unless its buffer carried several lost segments. So it changes which path each later packet takes.",
+    )
+
+
 def run_mechanisms(quick: bool) -> Section:
     """Measure the effect of each rule of Linux over sprayed paths."""
     cells = [cell for cell in real_linux_cells.sprayed(quick) if cell.select == "random"]

@@ -66,6 +66,8 @@ class Cell:
     """The segments of each flow, None for a flow that does not end; empty if none ends."""
     starts_s: Sequence[float] = ()
     """When each flow starts; empty for flows that start one after another."""
+    offload: bool = False
+    """Segmentation offload: paced segments leave in pairs."""
     lost_segments: Sequence[int] = ()
     """For a flow that ends: its segments, from 0, whose first transmission is lost."""
 
@@ -191,6 +193,16 @@ def sprayed(quick: bool) -> list[Cell]:
     ]
 
 
+def sprayed_bbr(quick: bool) -> list[Cell]:
+    """One flow of BBR over two paths in turn, with and without pairs."""
+    networks = ((0.0, 0.01), (0.020, 0.001), (0.020, 0.01), (0.040, 0.001))
+    return [
+        Cell(("bbr",), 6_000_000, (0.055, 0.055 + difference_s), 1.2, loss, "round-robin", offload=offload)
+        for difference_s, loss in networks[: 1 if quick else None]
+        for offload in (False, True)
+    ]
+
+
 def short_flows(quick: bool) -> list[Cell]:
     """One flow that ends, without loss, without its last segment, and without its last two."""
     sizes = (6, 11) if quick else (2, 6, 10, 11, 16)
@@ -232,6 +244,7 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
         ],
         duration_s=DURATION_S,
         seed=seed,
+        offload=cell.offload,
     )
 
 
@@ -298,7 +311,10 @@ def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
         },
         "impairments": losses,
         "routing": {"routing": routing},
-        "stacks": {f"{name}-here": {**STACKS[name], **SIZES, **stack} for name in cell.flows},
+        "stacks": {
+            f"{name}-here": {**STACKS[name], **SIZES, "segmentation_offload": cell.offload, **stack}
+            for name in cell.flows
+        },
         "traffic": [
             {
                 "from": "source",

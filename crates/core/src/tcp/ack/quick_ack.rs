@@ -77,7 +77,8 @@ pub struct QuickAck {
     longest: Duration,
     /// The timer for the next delayed ACK (ATO), unbounded; `None` before the first segment.
     ato: Option<Duration>,
-    last_arrival: Time,
+    /// When the last segment in order arrived, or the first of all; `None` before.
+    last_arrival: Option<Time>,
     /// Segments that have arrived in order before the first one out of order, and whether that one has come.
     arrived: u32,
     lost: bool,
@@ -107,7 +108,7 @@ impl QuickAck {
             timeout: INITIAL_TIMEOUT,
             longest: parameters.max_timer,
             ato: None,
-            last_arrival: Time::ZERO,
+            last_arrival: None,
             arrived: 0,
             lost: false,
             timer_runs: false,
@@ -150,13 +151,14 @@ impl QuickAck {
 
     fn observe(&mut self, now: Time) {
         let min_timer = self.parameters.min_timer;
+        let before = self.last_arrival.replace(now).unwrap_or(now);
         match self.ato {
             None => {
                 self.be_quick();
                 self.ato = Some(min_timer);
             }
             Some(ato) => {
-                let distance = now - self.last_arrival;
+                let distance = now - before;
                 if distance <= min_timer / 2 || distance < ato {
                     self.ato = Some(follow(ato, distance, min_timer).min(self.timeout));
                 } else if distance > self.timeout {
@@ -164,12 +166,12 @@ impl QuickAck {
                 }
             }
         }
-        self.last_arrival = now;
     }
 }
 
 impl AckPolicy for QuickAck {
     fn on_segment(&mut self, arrival: &Arrival) -> When {
+        self.last_arrival.get_or_insert(arrival.now);
         if arrival.duplicate {
             self.be_quick(); // tcp_data_queue: a retransmission, so the sender lacks ACKs
             self.ato = Some(self.parameters.min_timer);

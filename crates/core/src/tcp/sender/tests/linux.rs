@@ -26,35 +26,26 @@ fn without_segmentation_offload_paced_segments_leave_one_by_one() {
 
 /// Segment 0 was behind segment 6 by seven segments, which is more than three: then the SACK of segment 2 grows the window as well.
 /// What one buffer carried is sent again in one piece. A segment whose neighbour has arrived is a buffer of its own
-/// (`tcp_match_skb_to_sack`, `tcp_xmit_retransmit_queue`), and new segments wait for their turn. The initial window of 20 leaves in two
-/// buffers of half a window (`tcp_cwnd_test`). BBR then sends pairs.
+/// (`tcp_match_skb_to_sack`, `tcp_xmit_retransmit_queue`), and new segments wait for their turn. The first buffer has half of the initial
+/// window of 20 (`tcp_cwnd_test`). BBR then sends pairs.
 #[test]
 fn linux_sends_again_at_one_instant_what_one_buffer_carried() {
-    let sent_after = |arrived: Vec<u32>| {
-        let mut pair = Pair::new(
-            json!({"congestion": {"name": "linux-bbr"}, "pacing": true, "follows": "linux", "initial_window": 20, "hz": 1000}),
-        );
+    let sent_after = |arrived: &[u32]| {
+        let mut pair = Pair::new(json!({
+            "congestion": {"name": "linux-bbr"}, "pacing": true, "follows": "linux", "initial_window": 20, "hz": 1000
+        }));
+        assert_eq!(pair.sender.scoreboard().next(), 10);
         pair.now = ms(100);
-        let acks: Vec<Ack> = arrived.into_iter().map(|segment| pair.arrive(segment, false, false)).collect();
+        let acks: Vec<Ack> = arrived.iter().map(|segment| pair.arrive(*segment, false, false)).collect();
         pair.sender.on_ack(pair.now, acks.last().unwrap());
         let mut sent = vec![pair.send()];
         sent.extend((0..2).map(|_| pair.time_out()));
         sent
     };
-    let again = |segment| (segment, true);
-    assert_eq!(
-        sent_after((2..12).collect()),
-        [vec![again(0), again(1)], vec![(20, false), (21, false)], vec![(22, false), (23, false)]]
-    );
-    assert_eq!(
-        sent_after([1].into_iter().chain(3..12).collect()),
-        [vec![again(0)], vec![again(2)], vec![(20, false), (21, false)]]
-    );
-    // 9 and 10 were in different buffers.
-    assert_eq!(
-        sent_after((0..9).chain(11..18).collect()),
-        [vec![again(9)], vec![again(10)], vec![(20, false), (21, false)]]
-    );
+    let (new, again) = (|segment| (segment, false), |segment| (segment, true));
+    let pairs = [vec![again(0), again(1)], vec![new(10), new(11)], vec![new(12), new(13)]];
+    assert_eq!(sent_after(&[2, 3, 4, 5, 6, 7, 8, 9]), pairs);
+    assert_eq!(sent_after(&[1, 3, 4, 5, 6, 7, 8, 9]), [vec![again(0)], vec![again(2)], vec![new(10), new(11)]]);
 }
 
 #[test]
