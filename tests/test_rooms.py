@@ -83,3 +83,13 @@ def test_every_room_says_what_it_is_for_and_what_it_may_use(room: str) -> None:
     said = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))) or ""
     assert "May use" in said, f"{room}/__init__.py does not say what the room may use"
     assert len(said.partition("\n\n")[0].split()) <= 30
+
+
+def test_modules_of_the_api_have_short_names_and_are_the_same_modules() -> None:
+    from anabranch.control import Control
+    from anabranch.topologies.model import Topology
+
+    assert anabranch.topologies.model.Topology is Topology
+    assert anabranch.Control is Control is anabranch.control.Control
+    for name in set(anabranch.__all__) - {"version"}:
+        assert getattr(anabranch, name) is not None

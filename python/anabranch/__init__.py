@@ -9,11 +9,12 @@ Import names and modules from here: ``from anabranch import Scenario, topologies
 (docs/development/architecture.md). A room imports only those under it.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch.engineering import plan, predict, robust, routes
-    from anabranch.engines import drill
+    from anabranch.engines import control, drill
     from anabranch.engines.control import Control
     from anabranch.network import topologies
     from anabranch.pages import report
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from anabranch.runs.execution import run
     from anabranch.scenario import Scenario, ScenarioError
     from anabranch.scenario.trace import flow_trace
+    from anabranch.studies import sweep
     from anabranch.studies.sweep import Sweep, SweepResult
 
 __all__ = [
-    "Control", "Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "drill", "flow_trace", "plan", "predict",
-    "report", "robust", "routes", "run", "statistics", "topologies", "version",
+    "Control", "Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "control", "drill", "flow_trace", "plan",
+    "predict", "report", "robust", "routes", "run", "statistics", "sweep", "topologies", "version",
 ]  # fmt: skip
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
 }
 """Where a name is defined."""
 _MODULES = {
+    "control": "anabranch.engines.control",
     "drill": "anabranch.engines.drill",
     "plan": "anabranch.engineering.plan",
     "predict": "anabranch.engineering.predict",
@@ -48,9 +51,10 @@ _MODULES = {
     "robust": "anabranch.engineering.robust",
     "routes": "anabranch.engineering.routes",
     "statistics": "anabranch.results.statistics",
+    "sweep": "anabranch.studies.sweep",
     "topologies": "anabranch.network.topologies",
 }
-"""Where a module of the API lies."""
+"""Where a module of the API lies. It may also be imported as ``anabranch.NAME``."""
 
 
 def __getattr__(name: str) -> Any:
@@ -62,6 +66,35 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _ShortNames:
+    """Finds ``anabranch.topologies`` and its modules in their room, for code that imports them by these names."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> Any:
+        """The specification of a module of the API; :class:`_ShortNames` loads it."""
+        package, _, short = name.partition(".")
+        if package != __name__ or short.partition(".")[0] not in _MODULES:
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, _ShortNames)  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: object) -> None:
+        """Let Python make an empty module, which is replaced at once."""
+
+    @staticmethod
+    def exec_module(module: Any) -> None:
+        """Put the module of the room in its place, so that there is only one."""
+        from importlib import import_module
+
+        head, _, rest = module.__name__.removeprefix(f"{__name__}.").partition(".")
+        sys.modules[module.__name__] = import_module(".".join(filter(None, (_MODULES[head], rest))))
+
+
+sys.meta_path.insert(0, _ShortNames)
 
 
 def version() -> str:
