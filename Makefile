@@ -80,8 +80,8 @@ fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contr
 
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result; 50 of the kernel engine, which may leave nothing behind; 100 of a sweep
 	$(RUN)/python -m bench.kills
-	KERNEL_KILLS=50 $(RUN)/python -m pytest tests/test_kernel_engine.py -k killed
-	SWEEP_KILLS=100 $(RUN)/python -m pytest tests/test_sweep_kills.py -k undisturbed
+	KERNEL_KILLS=50 $(RUN)/python -m pytest tests/engines/test_kernel_engine.py -k killed
+	SWEEP_KILLS=100 $(RUN)/python -m pytest tests/studies/test_sweep_kills.py -k undisturbed
 
 mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); ONLY=tcp/sender SHARD=0/8 runs a sample
 	cargo mutants --package anabranch-core --output bench/.build $(if $(SHARD),--sharding round-robin --shard $(SHARD)) $(if $(ONLY),-F '$(ONLY)')

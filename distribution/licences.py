@@ -8,7 +8,7 @@ PAGE = crates.ROOT / "docs" / "development" / "licences.md"
 _HEAD = """\
 # Licences of dependencies
 
-*Written by `python -m distribution.licences`. `tests/test_distribution.py` checks that it is current. It also checks that every package which
+*Written by `python -m distribution.licences`. `tests/project/test_distribution.py` checks that it is current. It also checks that every package which
 those of the base installation require has one of these licences.*
 
 Anabranch has the licence [Apache-2.0](../../LICENSE).

@@ -1,0 +1,100 @@
+"""Generated parts of docs are up to date, and examples in docs run."""
+
+import ast
+import doctest
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anabranch.results.schema import SCHEMAS
+from anabranch.scenario import Scenario
+from scenarios import LINE
+
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = DOCS / "guide"
+
+
+@pytest.mark.parametrize("page", ["scenario", "results"])
+def test_a_page_is_what_the_declarations_in_the_code_say(page: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"{page}_page", GUIDE / f"{page}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = (GUIDE / f"{page}.md").read_text(encoding="utf-8")
+    assert written == module.text(), f"run: python docs/guide/{page}.py"
+
+
+def shown_by(notebook: str) -> list[Any]:
+    """The last value of each cell, with the cells run one by one as a kernel does it."""
+    cells = json.loads((GUIDE / notebook).read_text(encoding="utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in cells:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [], "outputs are not committed"
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, notebook, "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), notebook, "eval"), names))
+    return shown
+
+
+def test_the_notebook_of_the_first_steps_shows_a_sawtooth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its teeth are those of its text: they end where path and queue are full, and a small queue costs NewReno more."""
+    monkeypatch.chdir(GUIDE)
+    result, head, drawing, smaller = shown_by("first-steps.ipynb")
+    assert "<table" in result._repr_html_()
+    assert head.height == 5
+    assert drawing.to_dict()["mark"]["type"] == "line"
+    window = drawing.data.filter(pl.col("time_s") > 5, stack="newreno")["cwnd_segments"]
+    assert 62 < window.max() < 66
+    assert window.max() / 2 - 2 < window.min() < window.max() / 2 + 2
+    goodput = dict(smaller.select("stack", "goodput_bps").iter_rows())
+    assert goodput["newreno"] < goodput["cubic"] < 0.95 * 10e6
+
+
+def test_the_notebook_on_spraying_shows_who_tolerates_reordering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(GUIDE)
+    flows, windows, swept, others = shown_by("spraying.ipynb")
+    newreno, mprc = flows.to_dicts()
+    assert newreno["spurious_retransmits"] == newreno["retransmits"] > 0
+    assert mprc["goodput_bps"] > 3 * newreno["goodput_bps"]
+    assert windows.data["stack"].n_unique() == 2
+    assert len(swept.to_dict()["layer"]) > 1
+    goodput = dict(others.select("stack", "goodput_bps").iter_rows())
+    assert goodput["linux-reno"] > 3 * goodput["newreno"]
+
+
+def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:
+    failed, attempted = doctest.testfile(str(DOCS / "models" / "prediction.md"), module_relative=False)
+    assert attempted
+    assert not failed
+
+
+def test_the_page_on_results_names_exactly_the_columns_of_a_run() -> None:
+    """In their order, with their types."""
+    text = LINE.replace("bulk = true", 'size = "1 MB"').replace('duration = "2s"', 'duration = "2s"\nsample = "1s"')
+    result = Scenario.from_toml(text).run(seed=1)
+    pages = re.split(r"^## ", (GUIDE / "results.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    described = {
+        page.partition("\n")[0]: dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)) for page in pages
+    }
+    for name in (*SCHEMAS, "summary", "completion_times"):
+        found: pl.DataFrame = getattr(result, name)
+        assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
+
+
+def test_classes_of_predicted_flows_have_colours_of_their_own() -> None:
+    picture = (DOCS / "images" / "predict.svg").read_text(encoding="utf-8")
+    found = set(re.findall(r'limited by: ([^"]+)"[^>]* fill="(#\w+)"', picture))
+    classes, colours = {kind for kind, _ in found}, {colour for _, colour in found}
+    assert len(classes) > 10
+    assert len(classes) == len(colours) == len(found)

@@ -1,0 +1,130 @@
+"""The commands of the guide run, and its Python."""
+
+import re
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anabranch.cli import status
+from anabranch.scenario import Scenario
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's code in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", (GUIDE / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_first_steps_lead_to_the_table_that_they_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command in order, and then those of the page on files; only the longest one is shortened."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (scenario,) = blocks("first-steps.md", "toml")
+    Path("my.toml").write_text(scenario, encoding="utf-8")
+    commands = [line for block in blocks("first-steps.md", "sh") for line in block.splitlines()]
+    for command in commands:
+        words = shlex.split(command)[1:]
+        brief = ["--set", "run.duration=11s", "--seed", "1", "--no-report"] if "run.warm_up=10s" in words else []
+        assert status([*words, *brief]) == 0, command
+    (shown,) = blocks("first-steps.md", "text")
+    out = capsys.readouterr().out
+    assert shown in out
+    assert "mathis        11.31 Mbit/s" in out
+    (program,) = blocks("first-steps.md", "python")
+    exec(program, {})
+    assert "(6, 3)" in capsys.readouterr().out
+    # The page on files uses this run.
+    for command in (line for block in blocks("files.md", "sh") for line in block.splitlines()):
+        assert status(shlex.split(command)[1:]) == 0, command
+    assert Path("goodput.pdf").read_bytes().startswith(b"%PDF")
+    for folder in ("runs/my/csv", "tables"):
+        assert {"flows.csv", "links.csv", "summary.csv"} <= {file.name for file in Path(folder).iterdir()}
+
+
+def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
+    stacks, own = blocks("transports.md", "toml")
+    (control,) = blocks("transports.md", "python")
+    (tmp_path / "root.py").write_text(control, encoding="utf-8")
+    stacks += own.removeprefix("[stacks]\n")
+    names = re.findall(r"^(\S+) = {", stacks, re.MULTILINE)
+    rest = f'[topology]\ngenerate = "line"\n[[traffic]]\nfrom = "n1"\nto = "n3"\nstack = {names}\n[run]\nduration = "100ms"\n'
+    flows = Scenario.from_toml(stacks + rest.replace("'", '"'), directory=tmp_path).run(seed=1).flows
+    assert flows["stack"].to_list() == names
+    assert (flows["delivered_bytes"] > 0).all()
+
+
+def test_the_page_on_transports_names_every_preset_and_detector() -> None:
+    page = (GUIDE / "transports.md").read_text(encoding="utf-8")
+    reference = (GUIDE / "scenario.md").read_text(encoding="utf-8")
+    for key in ("preset", "detection"):
+        (kinds,) = re.findall(rf"^\| `{key}` \| (.*?) \|", reference, re.MULTILINE)
+        for name in re.findall(r'"([\w+-]+)"', kinds):
+            assert f"`{name}`" in page, name
+
+
+def test_the_commands_of_the_models_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the search for plans, which takes seconds for each and runs in tests/engineering/plan."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.csv").write_text("source,target,delay,loss\nA,B,5ms,0.1%\nB,A,5ms,0.1%\n", encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in sorted((GUIDE.parent / "models").glob("*.md"))]
+    lines = [
+        line for page in pages for line in re.findall(r"^anabranch (?!plan|run)(.*?)(?:\s+#.*)?$", page, re.MULTILINE)
+    ]
+    assert len(lines) >= 12
+    for line in lines:
+        assert status(shlex.split(line)) == 0, line
+
+
+def write_files_of_tasks() -> None:
+    """Into the current directory."""
+    for block in [*blocks("tasks.md", "toml"), *blocks("tasks.md", "python")]:
+        Path(block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
+    for name, text in zip(("network.csv", "demands.csv"), blocks("tasks.md", "text"), strict=True):
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands; what takes long is shortened."""
+    monkeypatch.chdir(tmp_path)
+    write_files_of_tasks()
+    plan = Path("plan.toml").read_text(encoding="utf-8")
+    Path("plan.toml").write_text(plan.replace("seeds = 20", "seeds = 2"), encoding="utf-8")
+    for command in (line for block in blocks("tasks.md", "sh") for line in block.splitlines()):
+        words = shlex.split(command)[1:]
+        brief = ["--set", "run.duration=200ms", "--set", "run.warm_up=0s", "--seed", "1", "--no-report"]
+        assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml") else [])]) == 0, command
+    assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
+    assert Path("runs/slow-start/replay.html").exists()
+
+
+@pytest.mark.slow("two scenarios of the guide in full")
+def test_the_tables_of_the_four_tasks_have_the_results_of_their_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goodput by load and routing, and slowdown by traffic and stack, to the digits that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    write_files_of_tasks()
+    page = (GUIDE / "tasks.md").read_text(encoding="utf-8")
+    carried = Scenario.load("backbone.toml").run().flows.group_by("scale", "routing", "run").agg(pl.sum("goodput_bps"))
+    means = carried.group_by("scale", "routing").agg(pl.mean("goodput_bps") / 1e6)
+    rows = re.findall(r"^\| ([\d.]+) \| \d+ Mbit/s \| ([\d.]+) Mbit/s \| ([\d.]+) Mbit/s \|$", page, re.MULTILINE)
+    assert len(rows) == 3
+    for scale, *shown in rows:
+        for routing, value in zip(("ospf", "spread"), shown, strict=True):
+            exact = means.filter(scale=float(scale), routing=routing)["goodput_bps"].item()
+            assert value == f"{exact:.1f}"
+    slow = Scenario.load("incast.toml").run().flows
+    assert slow["fct_s"].null_count() == 0
+    rows = re.findall(r"^\| (web search|incast) \| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    for traffic, count, shown in rows:
+        here = [
+            slow.filter(traffic=traffic, count=int(count), preset=preset)["slowdown"] for preset in ("newreno", "dctcp")
+        ]
+        exact = [values.quantile(share, "linear") for values in here for share in (0.5, 0.95)]
+        assert [float(value) for value in shown.split(" | ")] == pytest.approx(exact, rel=0.005)
