@@ -244,3 +244,17 @@ def test_means_and_intervals_over_seeds() -> None:
     table = measures.summary(frame, ["stack"], "x")
     assert table["mean"].to_list() == [2.0, 7.0]
     assert table["half_width"].to_list() == [pytest.approx(4.3027 / 3**0.5, rel=1e-4), None]
+
+
+@pytest.mark.parametrize("name", ["", "runs", "runs/abilene", "finished", "kept", "figures"])
+def test_a_study_follows_no_link_in_its_directory(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    link = out / "mprc" / name if name else out / "mprc"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    assert status(["paper", "mprc", "--quick", "--out", str(out)]) == 1
+    assert f"{link}: cannot be written (it is a symbolic link, which is not followed)" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import anabranch
 from anabranch.foundation.extras import require
+from anabranch.foundation.folders import Folder
 from anabranch.foundation.locks import Lock
 from anabranch.foundation.output_files import unwritable, write_json
 from anabranch.foundation.progress import Computing
@@ -39,12 +40,25 @@ def run(
         MissingExtraError: packages of papers are not installed.
     """
     require(f"paper {place.name}", "figures", "te", "topologies")
-    try:
-        place.directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(place.directory, error) from None
+    _make(place)
     with Lock(place.directory / LOCK):
         return _run(place, jobs, command, show_progress)
+
+
+def _make(place: Lab) -> None:
+    """Make the study's directory. What it has already may be another's: directories in it must not be links."""
+    root = place.directory.parent
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        own = Folder(root, place.directory.name)
+        own.make()
+        inside = [name for name in (RUNS, FINISHED, KEPT, readme.FIGURES) if own.exists(name)]
+        inside += [f"{RUNS}/{name}" for name in (own.inside(RUNS).entries() if RUNS in inside else [])]
+        for name in inside:
+            with own.inside(name).opened():
+                pass
+    except OSError as error:
+        raise unwritable(Path(error.filename or root), error) from None
 
 
 def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bool) -> Findings | None:

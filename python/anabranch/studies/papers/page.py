@@ -30,7 +30,7 @@ def write(directory: Path) -> Path:
         papers=[_paper(directory / name, name) for name in names], verdicts=_VERDICTS
     )
     page = directory / FILE
-    write_text(page, html)
+    write_text(page, html, named=False)
     return page
 
 

@@ -25,9 +25,9 @@ def write(lab: Lab, findings: Findings) -> None:
     figures.mkdir(parents=True, exist_ok=True)
     drawn = [figures / f"{picture.id}.svg" for picture in findings.pictures]
     for file, picture in zip(drawn, findings.pictures, strict=True):
-        write_text(file, vl_convert.vegalite_to_svg(picture.chart.to_dict()))
+        write_text(file, vl_convert.vegalite_to_svg(picture.chart.to_dict()), named=False)
     about = (lab.folder / ABOUT).read_text(encoding="utf-8")
-    write_text(lab.directory / FILE, text(lab, findings, about))
+    write_text(lab.directory / FILE, text(lab, findings, about), named=False)
     for file in set(figures.glob("*.svg")) - set(drawn):  # of an earlier version of the study
         file.unlink()
 
