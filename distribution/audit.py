@@ -5,7 +5,6 @@ The exit status is 1 if a check finds something, and also if a check could not b
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -77,11 +76,21 @@ def advisories(document: str) -> Answer:
 def _deny(*checks: str) -> Answer:
     if not _has_deny():
         return Answer(unchecked=[f"cargo-deny is missing: {_INSTALL_DENY}"])
-    done = _perform("cargo", "deny", "--locked", "--color", "never", "check", "--hide-inclusion-graph", *checks)
-    if done.returncode == 0:
-        return Answer()
-    errors = re.findall(r"^error.*(?:\n +┌.*)?", done.stderr, re.MULTILINE)
-    return Answer([re.sub(r"\s*┌─\s*", " at ", each) for each in errors] or [_last_line(done.stderr)])
+    done = _perform("cargo", "deny", "--locked", "--format", "json", "check", *checks)
+    return Answer(denied(done.stderr) or [_last_line(done.stderr)] if done.returncode else [])
+
+
+def denied(lines: str) -> list[str]:
+    """The errors that cargo-deny writes as lines of JSON: crate, problem, and the number of the advisory or what is wrong in a file."""
+    found = []
+    for fields in (json.loads(line)["fields"] for line in lines.splitlines() if line.startswith("{")):
+        if fields.get("severity") == "error":
+            crates = [f"{each['Krate']['name']} {each['Krate']['version']}" for each in fields.get("graphs", [])]
+            details = (
+                [fields["advisory"]["id"]] if "advisory" in fields else [each["span"] for each in fields["labels"][:1]]
+            )
+            found.append(f"{', '.join(crates) or 'deny.toml'}: {fields['message']} ({', '.join(details)})")
+    return found
 
 
 def _has_deny() -> bool:

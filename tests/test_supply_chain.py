@@ -82,6 +82,25 @@ def test_a_package_that_pip_audit_skips_has_not_passed() -> None:
     assert answer == audit.Answer(["jinja2 3.1.2: PYSEC-2024-1"], [f"1 of 3 packages, such as: {reason}"])
 
 
+def test_an_error_of_cargo_deny_names_the_crate_and_the_advisory_or_licence() -> None:
+    """The lines are those of cargo-deny 0.20, without what is not read."""
+
+    def line(name: str, version: str, **fields: object) -> str:
+        return json.dumps(
+            {"fields": {"graphs": [{"Krate": {"name": name, "version": version}}], **fields}, "type": "diagnostic"}
+        )
+
+    message = "failed to satisfy license requirements"
+    lines = [
+        line("zmij", "1.0.23", severity="error", message=message, labels=[{"span": "GPL-3.0", "message": ""}]),
+        line("libm", "0.2.16", severity="help", message="license requirements satisfied", labels=[]),
+        line("smallvec", "1.6.0", severity="error", message="Buffer overflow", labels=[{"span": "smallvec 1.6.0 registry"}], advisory={"id": "RUSTSEC-2021-0003"}),
+        '{"fields":{"licenses":{"errors":1,"helps":1,"notes":0,"warnings":0}},"type":"summary"}',
+    ]  # fmt: skip
+    expected = [f"zmij 1.0.23: {message} (GPL-3.0)", "smallvec 1.6.0: Buffer overflow (RUSTSEC-2021-0003)"]
+    assert audit.denied("\n".join(lines)) == expected
+
+
 @pytest.mark.parametrize(
     ("answers", "status", "said"),
     [
