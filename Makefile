@@ -3,20 +3,30 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 RUST_TESTS := --package anabranch-bpf --package anabranch-core
+TOOLS := $(VENV)/tools
+# Exactly the packages of a file in requirements/, which make lock writes. What builds packages is in build.txt: pip must not choose it.
+PIP := -m pip install --quiet --disable-pip-version-check --no-build-isolation
+INSTALL := $(PIP) --use-pep517 --require-hashes --requirement
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core programs wheel ready test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core programs wheel ready test lint docs lock audit validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/installed: $(SOURCES)
+$(VENV)/installed: $(SOURCES) requirements/build.txt requirements/dev.txt
 	@PYTHON=$(PYTHON) tools/check-prerequisites
 	@echo 'Installing into $(VENV): the first time takes some minutes.'
 	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(RUN)/python -m pip install --quiet --group dev --editable .
+	$(RUN)/python $(INSTALL) requirements/build.txt
+	$(RUN)/python $(INSTALL) requirements/dev.txt
+	PATH="$(abspath $(RUN)):$$PATH" $(RUN)/python $(PIP) --no-deps --editable .
+	@touch $@
+
+$(TOOLS)/installed: requirements/tools.txt
+	@test -x $(TOOLS)/bin/python || $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python $(INSTALL) requirements/tools.txt
 	@touch $@
 
 demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from Seattle to Atlanta
@@ -31,7 +41,7 @@ programs: ## compile the congestion controls of bpf/ into the package (apt-get i
 	$(MAKE) --directory bpf
 
 wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist/, tried in an empty environment with the README's main job
-	$(RUN)/python -m pip install --quiet --group wheel
+	$(RUN)/python $(INSTALL) requirements/wheel.txt
 	rm -rf dist
 	$(RUN)/python -m distribution.build
 	$(RUN)/python -m distribution.try_wheel dist/*.whl
@@ -57,6 +67,12 @@ lint: $(VENV)/installed ## formatting, lints and types
 docs: $(VENV)/installed ## the documentation as a site with search, in docs/_build
 	$(RUN)/python -m sphinx -q -W --keep-going -b html -c docs . docs/_build
 	@echo 'Open docs/_build/index.html'
+
+lock: $(TOOLS)/installed ## write the newest Python packages, with hashes, to requirements/; make installs these
+	$(TOOLS)/bin/python -m distribution.lock
+
+audit: $(VENV)/installed $(TOOLS)/installed ## licences, sources and known vulnerabilities of all dependencies (cargo install --locked cargo-deny)
+	$(RUN)/python -m distribution.audit
 
 validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
 	PROPTEST_CASES=5000 cargo test --locked --quiet --package anabranch-core
@@ -87,7 +103,7 @@ mutants: ## change sender, detection, link and routing in ways that tests must n
 	cargo mutants --package anabranch-core --output bench/.build $(if $(SHARD),--sharding round-robin --shard $(SHARD)) $(if $(ONLY),-F '$(ONLY)')
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev), htsim (HTSIM=a built checkout) and graph libraries; writes docs/development/performance.md and docs/models/routing.md
-	$(RUN)/python -m pip install --quiet --group bench
+	$(RUN)/python $(INSTALL) requirements/bench.txt
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
 	$(RUN)/python -m bench.cases

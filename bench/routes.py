@@ -1,6 +1,6 @@
 """Measure path search beside scipy, rustworkx, igraph and networkx, one thread each, in one process and in turn.
 
-Prints a table and writes it into docs/models/routing.md. The peers come with `pip install --group bench`.
+Prints a table and writes it into docs/models/routing.md. The peers come with `pip install -r requirements/bench.txt`.
 """
 
 import argparse

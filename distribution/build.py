@@ -1,4 +1,4 @@
-"""Builds the wheel into dist/. ``python -m distribution.build`` needs what ``pip install --group wheel`` installs."""
+"""Builds the wheel into dist/. ``python -m distribution.build`` needs what ``pip install -r requirements/wheel.txt`` installs."""
 
 import os
 import subprocess

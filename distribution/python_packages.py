@@ -8,12 +8,20 @@ from importlib import metadata
 from distribution.crates import ROOT
 
 BASE = "base"
-_FAMILIES = {
+FAMILIES = {
     "BSD": r"\bBSD\b|BSD-\d",
     "MIT": r"\bMIT\b",
     "Apache-2.0": r"Apache",
     "PSF": r"\bPSF|Python Software Foundation",
 }
+"""The families of licences that the base installation may have, with the patterns that find them."""
+BEYOND_BASE = {
+    "ISC": r"\bISC\b",
+    "0BSD": r"\b0BSD\b",
+    "MPL-2.0": r"\bMPL-2\.0|Mozilla Public License 2\.0",
+    "LGPL-2.1": r"\bLGPL-2\.1",
+}
+"""Further families, of packages that only extras or development need. A wheel contains nothing of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +50,17 @@ def plain(requirement: str) -> str:
     return found[0].lower().replace("_", "-")
 
 
-def licence(name: str) -> str:
+def licence(name: str, families: dict[str, str] = FAMILIES) -> str:
     """The family of the installed package's licence: versions of a package word it in different ways.
 
     Raises:
         metadata.PackageNotFoundError: it is not installed.
-        ValueError: its licence is of no known family.
+        ValueError: its licence is of none of these families.
     """
     about = metadata.metadata(name)
     classifiers = [each for each in about.get_all("Classifier", []) if each.startswith("License ::")]
     for text in (about.get("License-Expression"), *classifiers, (about.get("License") or "").partition("\n")[0]):
-        for family, pattern in _FAMILIES.items():
+        for family, pattern in families.items():
             if text and re.search(pattern, text):
                 return family
     raise ValueError(f"{name}: no known licence in its metadata; add its family to distribution/python_packages.py")

@@ -166,7 +166,7 @@ def assert_drawn(page: Browser, charts: set[str]) -> None:
 
 def violations(page: Browser) -> list[Any]:
     """The problems that axe-core finds in the page's accessibility: for each rule its name and the first element."""
-    pytest.importorskip("axe_core_python", reason="`pip install --group dev` installs it")
+    pytest.importorskip("axe_core_python", reason="`pip install -r requirements/dev.txt` installs it")
     source = Path(str(importlib.util.find_spec("axe_core_python").origin)).with_name("axe.min.js")  # type: ignore[union-attr]
     page.evaluate(source.read_text(encoding="utf-8") + "; 0")
     found: list[Any] = page.evaluate(

@@ -45,7 +45,7 @@ def test_the_page_of_licences_has_every_package_with_the_licence_of_the_installe
         except metadata.PackageNotFoundError:
             missing.append(package.name)
     if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}; pip install --group dev --editable .")
+        pytest.skip(f"not installed: {', '.join(missing)}; pip install -r requirements/dev.txt")
 
 
 def test_every_package_that_the_base_requires_in_turn_has_a_known_licence() -> None:

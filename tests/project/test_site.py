@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow("builds the whole site")
-pytest.importorskip("furo", reason="pip install --group docs")
-pytest.importorskip("myst_parser", reason="pip install --group docs")
+pytest.importorskip("furo", reason="pip install -r requirements/dev.txt")
+pytest.importorskip("myst_parser", reason="pip install -r requirements/dev.txt")
 
 
 class Page(HTMLParser):

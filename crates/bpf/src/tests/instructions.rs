@@ -207,3 +207,34 @@ fn a_long_program_may_jump_less_often() {
         assert_eq!(crate::machine::most_jumps(&program), jumps, "{length} instructions");
     }
 }
+
+/// `bpf_probe_read` of a number of bytes from the frame to the same place, which is an error beyond 512 bytes.
+fn copy(size: i32) -> [Raw; 5] {
+    [
+        raw(0xbf, 1, 10, 0, 0),
+        raw(0x07, 1, 0, 0, -512),
+        raw(0xb7, 2, 0, 0, size),
+        raw(0xbf, 3, 1, 0, 0),
+        raw(0x85, 0, 0, 0, 4), // bpf_probe_read
+    ]
+}
+
+/// 64 bytes are copied in the time of a jump, and a call ends at its millionth jump.
+#[test]
+fn a_copy_of_too_many_bytes_ends_before_its_addresses_are_looked_at() {
+    let fault = |size: i32| run(&[&copy(size)[..], &[EXIT]].concat()).unwrap_err();
+    let outside = "test: gives a helper function an address that it may not read or write";
+    assert_eq!(fault(64 * 1_000_000 - 1), outside);
+    assert_eq!(fault(64 * 1_000_000), "test: takes 1000000 jumps in one call: an endless loop");
+}
+
+/// A pass costs seven jumps for 448 bytes and one back to its start, which the last pass does not take.
+#[test]
+fn the_work_of_copies_adds_to_that_of_jumps() {
+    let passes = |count: i32| {
+        let next = [raw(0x07, 6, 0, 0, -1), raw(0x55, 6, 0, -7, 0), EXIT];
+        run(&[&[raw(0xb7, 6, 0, 0, count)], &copy(7 * 64)[..], &next].concat())
+    };
+    assert_eq!(passes(125_000), Ok(0));
+    assert!(passes(125_001).unwrap_err().contains("an endless loop"));
+}
