@@ -74,7 +74,7 @@ fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
     let base = py.import("anabranch.engines.control")?.getattr("Control")?;
     if !class.is_instance_of::<pyo3::types::PyType>() || !class.cast::<pyo3::types::PyType>()?.is_subclass(&base)? {
         return Err(PyValueError::new_err(format!(
-            "{} must be a class derived from anabranch.engines.control.Control",
+            "{} must be a class derived from anabranch.Control",
             custom.class
         )));
     }

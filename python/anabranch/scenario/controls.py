@@ -61,7 +61,7 @@ class ProgramControl(Table):
 
 
 class PythonControl(Table):
-    """A congestion control in Python: a class derived from ``anabranch.engines.control.Control``. It runs some twenty times slower than others."""
+    """A congestion control in Python: a class derived from ``anabranch.Control``. It runs some twenty times slower than others."""
 
     name: ClassVar[str] = "python"
     python: str = Field(
