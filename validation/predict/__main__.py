@@ -23,7 +23,7 @@ from anabranch.compile.jitter import DELAY_SHARE, jittered
 from anabranch.compile.run import compile_run
 from anabranch.engines import predict
 from anabranch.foundation.progress import Steps
-from bench.predict.scenarios import (
+from validation.predict.scenarios import (
     DURATION_S,
     FAMILIES,
     KINDS,
@@ -160,7 +160,7 @@ def judge_short(seed: int) -> JudgedShort | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate, or judge with the intervals that are compiled in."""
-    parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.predict", description=__doc__)
     parser.add_argument("what", choices=("calibrate", "judge"), help="calibrate, then compile the core, then judge")
     parser.add_argument("--scenarios", type=int, default=450, help="how many (default 450)")
     options = parser.parse_args(arguments)
