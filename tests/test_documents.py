@@ -102,7 +102,9 @@ def test_a_decision_s_file_is_named_by_its_title() -> None:
 
 def test_classes_of_predicted_flows_have_colours_of_their_own() -> None:
     picture = (DOCS / "images" / "predict.svg").read_text(encoding="utf-8")
-    found = set(re.findall(r'limited by: ([^"]+)"[^>]* fill="(#\w+)"', picture))
-    classes, colours = {kind for kind, _ in found}, {colour for _, colour in found}
+    legend = re.findall(r'role-legend-symbol".*?fill="(#\w+)".*?role-legend-label".*?<text[^>]*>([^<]+)<', picture)
+    colours, classes = {colour for colour, _ in legend}, {kind for _, kind in legend}
     assert len(classes) > 10
-    assert len(classes) == len(colours) == len(found)
+    assert len(classes) == len(colours) == len(legend)
+    points = picture.partition("mark-symbol role-mark")[2].partition("</g>")[0]
+    assert set(re.findall(r'fill="(#\w+)"', points)) == colours
