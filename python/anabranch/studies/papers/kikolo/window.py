@@ -7,9 +7,12 @@ import polars as pl
 
 from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
-from anabranch.studies.papers import measures
+from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell
+from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number, Picture
+
+_CLAIMS = statements.beside(__file__)
 
 SHOWN_S = 60.0
 NAMES = {
@@ -57,17 +60,15 @@ def claim(result: Result) -> Claim:
     ramp, wide = ramp_up_share(samples, "kikolo"), ramp_up_share(samples, "wide")
     kikolo, newreno = mean_window(samples, "kikolo"), mean_window(samples, "newreno")
     visible = ramp.mean >= 5.0
-    return Claim(
+    return _CLAIMS.claim(
         "figure-2",
-        "Figure 2",
-        "Kikolo's window goes through slow start, ramp-up, a coarse and a refined phase.",
-        "holds" if visible else "holds partly",
-        f"Mean window {kikolo.text()} segments against {newreno.text()}, {share(result, 'kikolo').text()} % of the link "
-        f"against {share(result, 'newreno').text()} %. In the ramp-up region it is in {ramp.text()} % of the samples.",
-        ""
-        if visible
-        else "With gamma = 0.005 the ramp-up is over after half a segment, an eighth of a round trip, and cannot be seen in a figure. "
-        f"With gamma = 0.995 it takes {wide.text()} % of the time.",
+        graded(visible, True),
+        kikolo=kikolo.text(),
+        newreno=newreno.text(),
+        kikolo_share=share(result, "kikolo").text(),
+        newreno_share=share(result, "newreno").text(),
+        ramp=ramp.text(),
+        wide=wide.text(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import bounds, pictures
 from anabranch.studies.papers.mprc.measure import (
@@ -26,6 +26,8 @@ from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Tab
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno + RACK-TLP"}
 DUPLICATE_ACKS = ("newreno", "cubic", "bbr-dup-ack")
@@ -83,17 +85,12 @@ class _Background:
         ]
         worth = [mprc[load].value > self.rates["mprc", "ospf", load].value for load in left]
         rack = ", ".join(str(self.rates["newreno-rack-tlp", "disjoint", load]) for load in left)
-        return Claim(
+        return _CLAIMS.claim(
             "background",
-            WHERE,
-            "With background traffic MPRC's advantage over NewReno, Cubic and BBR remains.",
             verdict(*ahead, *worth),
-            "MPRC over two paths has "
-            + ", ".join(f"{mprc[load]} Mbit/s of {left[load]:.1f} left by a load of {load} %" for load in left)
-            + f"; NewReno with RACK-TLP {rack}; on one path MPRC has "
-            + ", ".join(str(self.rates["mprc", "ospf", load]) for load in left)
-            + ".",
-            "" if all(ahead) and all(worth) else "It is not ahead, or not above its one path, at every load.",
+            loads=", ".join(f"{mprc[load]} Mbit/s of {left[load]:.1f} left by a load of {load} %" for load in left),
+            rack=rack,
+            one_path=", ".join(str(self.rates["mprc", "ospf", load]) for load in left),
         )
 
     def numbers(self) -> list[Number]:
@@ -150,21 +147,15 @@ class _Failures:
             if self.bounds[phase] > payload(1)
             for stack in DUPLICATE_ACKS
         ]
-        return Claim(
+        return _CLAIMS.claim(
             "failures",
-            WHERE,
-            "MPRC is robust against failures of links and nodes.",
             verdict(*full, *ahead),
-            "From four seconds after each change on, with routes computed anew after one second: "
-            + ", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items())
-            + " Mbit/s; in the four seconds after the failures "
-            + self._says("mprc", "disjoint", "lost")
-            + ", BBR "
-            + self._says("bbr-dup-ack", "disjoint", "lost")
-            + ". If the source continues to spray over the dead path, MPRC has "
-            + self._says("mprc", "disjoint-for-good", "down")
-            + ".",
-            "" if all(full) else f"{percent(FULL)} of the maximum flow's payload are asked for.",
+            phases=", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items()),
+            mprc=self._says("mprc", "disjoint", "lost"),
+            bbr=self._says("bbr-dup-ack", "disjoint", "lost"),
+            dead_path=self._says("mprc", "disjoint-for-good", "down"),
+            full=percent(FULL),
+            reason_applies=not all(full),
         )
 
     def _says(self, stack: str, routing: str, what: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from anabranch.studies.papers import statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
 from anabranch.studies.papers.mprc.measure import (
@@ -25,6 +26,8 @@ from anabranch.studies.papers.study import Claim, Findings, Number, Picture
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 WITHIN_S = 1.0
 STEP_S = 0.1
@@ -69,15 +72,11 @@ def _reached(result: Result) -> dict[str, Mean]:
 
 def _claim(place: Place, rates: Mapping[str, Mean], fast: Mapping[str, Mean]) -> Claim:
     full = [rates[stack].value >= FULL * payload(1) and fast[stack].value <= WITHIN_S for stack in STACKS]
-    return Claim(
+    return _CLAIMS.claim(
         f"{place.key}-one-path",
-        place.one_path,
-        "On one path of the grid NewReno, Cubic and BBR come rapidly to 10 Mbit/s and stay there (we ask for a second, and of MPRC too)."
-        if place is GRID
-        else f"On one path of {place.name} all stacks reach 10 Mbit/s within a second, and throughput stays high.",
         verdict(*full),
-        "; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items())
-        + f". All of the link's payload is {payload(1):.2f}.",
+        rates="; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items()),
+        payload=payload(1),
     )
 
 
@@ -88,16 +87,11 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         for place in places
     ]
     found = verdict(*ahead)
-    return Claim(
+    return _CLAIMS.claim(
         "cubic-first",
-        "Figures 5.3 and 5.4",
-        "Cubic has a slight advantage in how fast it reaches the path's bandwidth.",
         found,
-        " ".join(
+        times=" ".join(
             f"{place.name}: {', '.join(f'{name} {times[place.key][stack]} s' for stack, name in STACKS.items())}."
             for place in places
         ),
-        ""
-        if found == "holds"
-        else "The link is full before slow start ends, and slow start is the same for the three window-based stacks.",
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.foundation import units
-from anabranch.studies.papers import statements
 from anabranch.studies.papers.multipath_forwarding import parallel_claims, parallel_figures, readings, schemes, spread
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, relative, total
 from anabranch.studies.papers.multipath_forwarding.parallel_claims import LOSSES, PATHS, THRESHOLDS
@@ -71,8 +70,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     thresholds = Ratios(relative(_collected(results, "figure-4", _FIGURE_4_DIFFERENCES), lossy))
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
     both = Ratios(relative(total(results["both-on-a-single-path"], _KEYS), single, on=["loss"]))
-    said = statements.load(lab.folder)
-    claims = parallel_claims.claims(said, grid, thresholds, both, ports, readings.ratios(results))
+    claims = parallel_claims.claims(grid, thresholds, both, ports, readings.ratios(results))
     pictures = parallel_figures.pictures(grid, thresholds)
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)
