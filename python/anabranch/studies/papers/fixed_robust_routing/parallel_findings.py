@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 
@@ -24,7 +25,7 @@ from anabranch.studies.papers.fixed_robust_routing.parallel import (
 )
 from anabranch.studies.papers.measures import over_seeds, summary
 from anabranch.studies.papers.published import Published
-from anabranch.studies.papers.study import Claim, Number, Picture, Table, Verdict
+from anabranch.studies.papers.study import Claim, Figure, Number, Table, Verdict
 
 _CLAIMS = statements.beside(__file__)
 
@@ -159,24 +160,12 @@ def numbers(found: Found) -> list[Number]:
     return listed
 
 
-def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
-    """Figures 4 and 7, in both readings."""
-    given = pl.DataFrame([{"d": D, "mix": mix, "mean": published[f"total-{mix}"].value} for mix in COUNTED])
-    four = _curves(found, FOUR, given)
-    ten = _curves(found, TEN, None)
-    return [
-        Picture(
-            "figure-4",
-            "Figure 4",
-            "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
-            "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
-            four,
-        ),
-        Picture("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", ten),
-    ]
+def _four(found: Found, published: Mapping[str, Published]) -> Any:
+    given = [{"d": D, "mix": mix, "mean": published[f"total-{mix}"].value} for mix in COUNTED]
+    return _curves(found, FOUR, pl.DataFrame(given))
 
 
-def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> object:
+def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None = None) -> Any:
     parts = []
     for reading in READINGS:
         rows = found.totals.filter(pl.col("mix").is_in(mixes), reading=reading.name).sort("mix", "d", "seed")
@@ -192,6 +181,23 @@ def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> o
         )
         parts.append((reading.title, chart))
     return charts.side_by_side(parts)
+
+
+def _ten_paths(found: Found, _: Mapping[str, Published]) -> Any:
+    return _curves(found, TEN)
+
+
+FIGURES = (
+    Figure(
+        "figure-4",
+        "Figure 4",
+        "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
+        "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
+        _four,
+    ),
+    Figure("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", _ten_paths),
+)
+"""In both readings."""
 
 
 def tables(found: Found, published: Mapping[str, Published]) -> list[Table]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -21,7 +22,7 @@ from anabranch.studies.papers.kikolo.cells import (
     rates,
 )
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Number, Table
 
 _CLAIMS = statements.beside(__file__)
 
@@ -60,9 +61,9 @@ def _throughput(result: Result) -> pl.DataFrame:
     return flows.group_by(["variant", "loss", "seed", "traffic"], maintain_order=True).agg(pl.col("goodput_bps").sum())
 
 
-def picture(found: Cells, figure: str) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's."""
-    chart = charts.lines(
+    return charts.lines(
         frame(found),
         x="loss",
         colour="variant",
@@ -71,12 +72,6 @@ def picture(found: Cells, figure: str) -> Picture:
         colour_title="Against",
         order=OTHERS,
         log_x=True,
-    )
-    return Picture(
-        figure,
-        PLACE[figure],
-        f"Five Kikolo flows against five of another variant over {RATE[figure]}: Kikolo's share. 50 % would be even.",
-        chart,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -10,7 +12,7 @@ from anabranch.results.result import Result
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, TRADITIONAL, Cells, cells, frame, power, rates
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Number, Table
 
 _CLAIMS = statements.beside(__file__)
 
@@ -32,7 +34,7 @@ def _sides(result: Result) -> pl.DataFrame:
     return sides.with_columns(ratio=pl.col("short") / pl.col("long"))
 
 
-def picture(found: Cells) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
     data = frame(found).with_columns(
@@ -51,17 +53,11 @@ def picture(found: Cells) -> Picture:
         alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None, symbolOpacity=1)),
     )
     title, logarithmic = "Throughput at 40 ms over that at 240 ms", alt.Scale(type="log", domainMin=1.0)
-    chart = alt.layer(
+    return alt.layer(
         base.mark_area(opacity=0.15).encode(alt.Y("low:Q", title=title, scale=logarithmic), alt.Y2("high:Q")),
         base.mark_line().encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
         base.mark_point(filled=True, size=30).encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
     ).properties(width=440, height=320)
-    return Picture(
-        "figure-9",
-        "Figure 9",
-        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. A ratio of 1 would be fair; equal windows make 6.",
-        chart,
-    )
 
 
 def claims(found: Cells) -> list[Claim]:

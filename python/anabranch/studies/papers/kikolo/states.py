@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -9,7 +11,7 @@ from anabranch.results.result import Result
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell, Cells, cells, frame, power, rates
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Number, Picture
+from anabranch.studies.papers.study import Claim, Number
 
 _CLAIMS = statements.beside(__file__)
 
@@ -100,7 +102,7 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
     ]
 
 
-def picture(found: dict[str, Cells]) -> Picture:
+def chart(found: dict[str, Cells]) -> Any:
     """Shares of time over packet error rates, with the equilibrium as crosses."""
     panels = []
     for rate, one in found.items():
@@ -108,7 +110,7 @@ def picture(found: dict[str, Cells]) -> Picture:
             (state, loss, share) for loss in rates(one) for state, share in equilibrium(one[RATIO, loss].mean).items()
         ]
         columns = ["variant", "loss", "mean"]
-        chart = charts.lines(
+        panel = charts.lines(
             frame(one, STATES),
             x="loss",
             colour="variant",
@@ -118,14 +120,8 @@ def picture(found: dict[str, Cells]) -> Picture:
             log_x=True,
             published=pl.DataFrame(expected, schema=columns, orient="row"),
         )
-        panels.append((f"15 flows, {rate}", chart))
-    return Picture(
-        "figure-4",
-        "Figure 4",
-        "Time in the states. Crosses are the equilibrium of the corrected equations at the measured ratio of ACKs to duplicate ACKs. "
-        "S2 agrees. S0 has the share that the equations give to S3.",
-        charts.side_by_side(panels),
-    )
+        panels.append((f"15 flows, {rate}", panel))
+    return charts.side_by_side(panels)
 
 
 def numbers(found: dict[str, Cells]) -> list[Number]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from anabranch.results.result import Result
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Number, Picture, Verdict
+from anabranch.studies.papers.study import Claim, Number, Verdict
 
 _CLAIMS = statements.beside(__file__)
 
@@ -34,9 +35,9 @@ def shares(result: Result, figure: str) -> Cells:
     return cells(carried(flows, CAPACITY[figure], ["variant", "loss"]), "share")
 
 
-def picture(found: Cells, figure: str) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's, in percent of the link."""
-    chart = charts.lines(
+    return charts.lines(
         frame(found),
         x="loss",
         colour="variant",
@@ -45,13 +46,11 @@ def picture(found: Cells, figure: str) -> Picture:
         order=list(NAMES.values()),
         log_x=True,
     )
-    first = at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
-    return Picture(
-        figure,
-        PLACE[figure],
-        f"Fifteen flows of one variant over {RATE[figure]}. Kikolo is alone in the lead at {first}.",
-        chart,
-    )
+
+
+def alone(found: Cells) -> str:
+    """The packet error rates at which Kikolo is alone in the lead."""
+    return at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
 
 
 def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -10,7 +12,7 @@ from anabranch.results.result import Result
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Number, Picture
+from anabranch.studies.papers.study import Claim, Number
 
 _CLAIMS = statements.beside(__file__)
 
@@ -91,7 +93,7 @@ def numbers(result: Result) -> list[Number]:
     return made
 
 
-def picture(result: Result) -> Picture:
+def chart(result: Result) -> Any:
     """The figure for the first seed: Kikolo and NewReno above, Kikolo with a wide ramp-up below."""
     samples = series(result)
     one = samples.filter((pl.col("seed") == samples["seed"].min()) & (pl.col("time_s") <= SHOWN_S))
@@ -111,10 +113,4 @@ def picture(result: Result) -> Picture:
                 alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None)),
             )
         )
-    return Picture(
-        "figure-2",
-        "Figure 2",
-        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). "
-        "Above: the paper's comparison. Below: Kikolo with a ramp-up region wide enough to be seen.",
-        alt.vconcat(*panels).resolve_scale(color="independent"),
-    )
+    return alt.vconcat(*panels).resolve_scale(color="independent")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.multipath_forwarding import schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import REACH, Ratios, gain, in_reach, relative, total
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -87,7 +87,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
             what = f"gain over a single path, {scheme.label}, Pareto peak {peak} Mbit/s"
             numbers.append(Number(_id(scheme, peak), one.mean, one.half_width, what=what, unit="%", where="Figure 13"))
     claims = [*_gain_claims(lab, in_turn, near(results)), _standard_claim(in_turn)]
-    return Findings(claims, numbers, [_picture(lab, in_turn)], [_table(in_turn, at_random, near(results))])
+    return Findings(claims, numbers, drawn(FIGURES, lab, in_turn), [_table(in_turn, at_random, near(results))])
 
 
 def _goodput(result: Result) -> pl.DataFrame:
@@ -136,7 +136,7 @@ def _standard_claim(in_turn: Ratios) -> Claim:
     return _CLAIMS.claim("vbns-plain-tcp", [*worse, *below], gains="; ".join(rows))
 
 
-def _picture(lab: Lab, in_turn: Ratios) -> Picture:
+def _chart(lab: Lab, in_turn: Ratios) -> Any:
     table = in_turn.summary("peak", "scheme").with_columns(
         pl.col("peak").replace_strict(_LOADS, return_dtype=pl.String).alias("load"),
         pl.col("mean") - 1,
@@ -149,7 +149,7 @@ def _picture(lab: Lab, in_turn: Ratios) -> Picture:
             for peak, load in _LOADS.items()
         ]
     )
-    chart = charts.bars(
+    return charts.bars(
         table,
         x="load",
         colour="scheme",
@@ -159,9 +159,11 @@ def _picture(lab: Lab, in_turn: Ratios) -> Picture:
         x_order=list(_LOADS.values()),
         published=published,
     )
-    return Picture(
-        "figure-13", "Figure 13", "Gains over a single path across the vBNS; crosses are the paper's.", chart
-    )
+
+
+FIGURES = (
+    Figure("figure-13", "Figure 13", "Gains over a single path across the vBNS; crosses are the paper's.", _chart),
+)
 
 
 def _table(in_turn: Ratios, at_random: Ratios, close_by: Ratios) -> Table:

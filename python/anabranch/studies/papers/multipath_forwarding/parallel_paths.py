@@ -13,7 +13,7 @@ from anabranch.studies.papers.multipath_forwarding import parallel_claims, paral
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, relative, total
 from anabranch.studies.papers.multipath_forwarding.parallel_claims import LOSSES, PATHS, THRESHOLDS
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.study import Experiment, Findings
+from anabranch.studies.papers.study import Experiment, Findings, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -71,7 +71,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
     both = Ratios(relative(total(results["both-on-a-single-path"], _KEYS), single, on=["loss"]))
     claims = parallel_claims.claims(grid, thresholds, both, ports, readings.ratios(results))
-    pictures = parallel_figures.pictures(grid, thresholds)
+    pictures = drawn(parallel_figures.FIGURES, parallel_figures.Parallel(grid, thresholds))
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)
 

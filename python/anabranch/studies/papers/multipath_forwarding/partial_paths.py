@@ -20,7 +20,7 @@ from anabranch.studies.papers.multipath_forwarding.goodput import (
 )
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
 from anabranch.studies.papers.statements import graded
-from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -97,7 +97,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
                     where=f"Figure 11 ({figure})",
                 )
             )
-    return Findings(claims, numbers, _pictures(lab, ratios))
+    return Findings(claims, numbers, drawn(FIGURES, lab, ratios))
 
 
 def _ratios(results: Mapping[str, Result], name: str, loss: float) -> pl.DataFrame:
@@ -181,36 +181,43 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
     ]
 
 
-def _pictures(lab: Lab, ratios: Ratios) -> list[Picture]:
+def _chart(lab: Lab, ratios: Ratios, cost: float, loss: float) -> Any:
+    keep = (pl.col("loss") == loss) & ((pl.col("cost") == cost) | pl.col("cost").is_null())
     theirs = [(label, 1 + (lab.published[key].value or 0) / 100) for key, label in _SAID.items()]
     theirs += [(label, lab.published[key].value or 0) for key, label in _SAID_LSPS.items()]
     published = pl.DataFrame([("", *one) for one in theirs], schema=["x", "scheme", "mean"], orient="row")
+    return charts.bars(
+        Ratios(ratios.table.filter(keep)).summary("scheme").with_columns(x=pl.lit("")),
+        x="x",
+        colour="scheme",
+        x_title="",
+        y_title="relative goodput",
+        order=_LABELS,
+        published=published if cost == EQUAL else None,
+    )
 
-    def chart(cost: float, loss: float) -> Any:
-        keep = (pl.col("loss") == loss) & ((pl.col("cost") == cost) | pl.col("cost").is_null())
-        table = Ratios(ratios.table.filter(keep)).summary("scheme").with_columns(x=pl.lit(""))
-        return charts.bars(
-            table,
-            x="x",
-            colour="scheme",
-            x_title="",
-            y_title="relative goodput",
-            order=_LABELS,
-            published=published if cost == EQUAL else None,
-        )
 
-    eleven = [("without loss", chart(DOUBLED, 0.0)), ("link loss 0.001", chart(DOUBLED, 0.001))]
-    return [
-        Picture(
-            "figure-10",
-            "Figure 10 (b)",
-            "Two equal-cost paths that share a link, and two or three label-switched paths; crosses are the paper's.",
-            chart(EQUAL, 0.0),
-        ),
-        Picture(
-            "figure-11",
-            "Figure 11",
-            "The same schemes, with a cost of R0-R2 that makes three equal-cost paths; (b) with link loss.",
-            charts.side_by_side(eleven, one_scale=True),
-        ),
-    ]
+def _two_equal(lab: Lab, ratios: Ratios) -> Any:
+    return _chart(lab, ratios, EQUAL, 0.0)
+
+
+def _three_equal(lab: Lab, ratios: Ratios) -> Any:
+    titled = {"without loss": 0.0, "link loss 0.001": 0.001}
+    panels = [(title, _chart(lab, ratios, DOUBLED, loss)) for title, loss in titled.items()]
+    return charts.side_by_side(panels, one_scale=True)
+
+
+FIGURES = (
+    Figure(
+        "figure-10",
+        "Figure 10 (b)",
+        "Two equal-cost paths that share a link, and two or three label-switched paths; crosses are the paper's.",
+        _two_equal,
+    ),
+    Figure(
+        "figure-11",
+        "Figure 11",
+        "The same schemes, with a cost of R0-R2 that makes three equal-cost paths; (b) with link loss.",
+        _three_equal,
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.multipath_forwarding import backbone, schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, gain, relative
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -60,7 +60,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
             Number(f"web-{scheme.name}", one.mean, one.half_width, what=what, unit="%", where="Section IV.D")
         )
     two_at_once = Ratios(relative(_speed(results[f"web-{_TWO_AT_ONCE}"]), singles[schemes.STANDARD.ack]))
-    return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, [_picture(ratios)])
+    return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, drawn(FIGURES, ratios))
 
 
 def _speed(result: Result) -> pl.DataFrame:
@@ -94,9 +94,9 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
     )
 
 
-def _picture(ratios: Ratios) -> Picture:
+def _chart(ratios: Ratios) -> Any:
     table = ratios.summary("against", "scheme").with_columns((pl.col("mean") - 1) * 100, pl.col("half_width") * 100)
-    chart = charts.bars(
+    return charts.bars(
         table,
         x="against",
         colour="scheme",
@@ -105,6 +105,8 @@ def _picture(ratios: Ratios) -> Picture:
         order=[scheme.label for scheme in _SCHEMES],
         x_order=[STANDARD_RECEIVER, SAME_RECEIVER],
     )
-    return Picture(
-        "short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", chart
-    )
+
+
+FIGURES = (
+    Figure("short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", _chart),
+)
