@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,7 @@ from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
 from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry, statements
 from anabranch.studies.papers.fixed_robust_routing import choices
-from anabranch.studies.papers.study import Claim, Findings, Lab, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Lab, Number, Picture, Table
 from scenarios import LINE
 
 EXPECTED = Path(__file__).parent / "papers"
@@ -143,11 +144,30 @@ def _pattern(template: str) -> str:
     return ".*".join(map(re.escape, re.split(r"\{[^{}]+\}", template)))
 
 
-def test_only_statements_make_claims() -> None:
+@pytest.mark.parametrize("name", registry.PAPERS)
+def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
+    """In the words of the tables, and no others."""
+    folder = registry.folder(name)
+    package = f"anabranch.studies.papers.{folder.name}"
+    modules = [import_module(f"{package}.{path.stem}") for path in folder.glob("*.py") if path.stem != "__init__"]
+    tables = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
+    figures = {figure.id: figure for table in tables for figure in table if isinstance(figure, Figure)}
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^### (.+)\n\n!\[\1\]\(figures/(.+)\.svg\)\n\n\*(.+)\*$", text, re.MULTILINE)
+    assert {id for _, id, _ in shown} == figures.keys()
+    for where, id, caption in shown:
+        assert where == figures[id].where
+        assert re.fullmatch(_pattern(figures[id].caption), caption), id
+
+
+def test_claims_and_pictures_come_from_tables() -> None:
     """A sentence of a paper, or of ours about it, is in no module of a study."""
     folders = (registry.folder(name) for name in registry.PAPERS)
     assert [
-        path for folder in folders for path in folder.rglob("*.py") if re.search(r"\bClaim\(", path.read_text())
+        path
+        for folder in folders
+        for path in folder.rglob("*.py")
+        if re.search(r"\b(Claim|Picture)\(", path.read_text())
     ] == []
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc.measure import goodput, per_flow, short, verdict
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -75,7 +75,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [_claim(rates, seconds), _product(rates)],
         numbers,
-        [_picture(results["comparisons"])],
+        drawn(FIGURES, results["comparisons"]),
         [_table(results["comparisons"], seconds)],
     )
 
@@ -116,16 +116,21 @@ def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
     )
 
 
-def _picture(result: Result) -> Picture:
+def _chart(result: Result) -> Any:
     names = DETECTORS | CONTROLS
     without = per_flow(result).filter(pl.col("loss") == 0).with_columns(pl.col("stack").replace_strict(names))
     means = measures.summary(without, ["stack"], "mbps")
-    return Picture(
+    return charts.horizontal_bars(means, y="stack", x_title="goodput, Mbit/s", order=list(names.values()))
+
+
+FIGURES = (
+    Figure(
         "comparisons",
         "Left for later: comparisons",
         "Goodput on Abilene over two disjoint paths at random, without errors.",
-        charts.horizontal_bars(means, y="stack", x_title="goodput, Mbit/s", order=list(names.values())),
-    )
+        _chart,
+    ),
+)
 
 
 def _table(result: Result, seconds: Mapping[str, Mean]) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,7 +28,7 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING, QUEUES
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -47,7 +47,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [errors.mprc_on_one_path(), errors.others_on_one_path(), errors.tolerance(), errors.mprc(), errors.others()],
         errors.numbers(),
-        [*(errors.picture(routing, where) for routing, where in FIGURES.items()), errors.over_rates()],
+        drawn(_FIGURES, errors),
         [errors.table()],
     )
 
@@ -191,15 +191,10 @@ class _Errors:
             for stack, name in STACKS.items()
         ] + [Number("abilene-errors-disjoint-newreno-peak", *self.newreno_peak())]  # fmt: skip
 
-    def picture(self, routing: str, where: str) -> Picture:
-        return Picture(
-            where.lower().replace(" ", "-").replace(".", "-"),
-            where,
-            f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second.",
-            pictures.over_time(self.bins.filter(pl.col("routing") == routing)),
-        )
+    def over_time(self, routing: str) -> Any:
+        return pictures.over_time(self.bins.filter(pl.col("routing") == routing))
 
-    def over_rates(self) -> Picture:
+    def over_rates(self) -> Any:
         panels = []
         for routing in FIGURES:
             shown = self.sweep.filter(pl.col("routing") == routing).with_columns(pl.col("stack").replace_strict(STACKS))
@@ -208,12 +203,7 @@ class _Errors:
                 charts.lines(shown, x="loss", colour="stack", x_title="error rate", y_title="goodput, Mbit/s", log_x=True,
                              order=list(STACKS.values())),
             ))  # fmt: skip
-        return Picture(
-            "error-rates",
-            "Other error rates",
-            "Goodput over the error rate of one link. On one path MPRC falls where NewReno does.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
     def table(self) -> Table:
         losses = sorted({loss for _, _, loss in self.swept})
@@ -228,3 +218,20 @@ class _Errors:
                 for stack, name in STACKS.items()
             ],
         )
+
+
+def _figure(routing: str, id: str) -> Figure:
+    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second."
+    return Figure(id, FIGURES[routing], caption, lambda errors: errors.over_time(routing))
+
+
+_FIGURES = (
+    _figure("ospf", "figure-5-7"),
+    _figure("disjoint", "figure-5-8"),
+    Figure(
+        "error-rates",
+        "Other error rates",
+        "Goodput over the error rate of one link. On one path MPRC falls where NewReno does.",
+        _Errors.over_rates,
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
 from anabranch.studies.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -39,7 +39,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
             *three.numbers("three", "Figure 5.10", {f"of-three-{n}": (n, ALL) for n in (1, 2, 3)}),
             three.jain_number("three", "Figure 5.10", ALL),
         ],
-        [two.picture("figure-5-9", "Figure 5.9"), three.picture("figure-5-10", "Figure 5.10")],
+        drawn(FIGURES, two, three),
     )
 
 
@@ -85,11 +85,15 @@ class _Applications:
             f"{key}-jain", *self.jain(phase), where=where, what=f"Jain's index from {phase[0]:g} to {phase[1]:g} s"
         )
 
-    def picture(self, name: str, where: str) -> Picture:
+    def chart(self) -> Any:
         names = {text: text for text in self.bins["traffic"].unique().sort()}
-        return Picture(
-            name, where, "Means over seeds, second by second.", pictures.over_time(self.bins, names, "traffic")
-        )
+        return pictures.over_time(self.bins, names, "traffic")
+
+
+FIGURES = (
+    Figure("figure-5-9", "Figure 5.9", "Means over seeds, second by second.", lambda two, _: two.chart()),
+    Figure("figure-5-10", "Figure 5.10", "Means over seeds, second by second.", lambda _, three: three.chart()),
+)
 
 
 def _two(two: _Applications) -> Claim:

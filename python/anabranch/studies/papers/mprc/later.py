@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -59,7 +59,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [background.claim(), failures.claim()],
         [*background.numbers(), *failures.numbers()],
-        [background.picture(), failures.picture()],
+        drawn(FIGURES, background, failures),
         [failures.table()],
     )
 
@@ -102,7 +102,7 @@ class _Background:
             if stack not in DUPLICATE_ACKS
         ]  # fmt: skip
 
-    def picture(self) -> Picture:
+    def chart(self) -> Any:
         panels = []
         for routing in ("disjoint", "ospf"):
             shown = self.runs.filter(pl.col("routing") == routing).with_columns(
@@ -114,12 +114,7 @@ class _Background:
                 charts.lines(means, x="load", colour="stack", x_title="background, % of every link", y_title="goodput, Mbit/s",
                              order=list(ALL_STACKS.values())),
             ))  # fmt: skip
-        return Picture(
-            "background",
-            "Left for later: background traffic",
-            "One flow on Abilene among Pareto bursts (shape 1.5, mean 0.5 s) on every link.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
 
 class _Failures:
@@ -170,17 +165,12 @@ class _Failures:
             if stack not in DUPLICATE_ACKS
         ]  # fmt: skip
 
-    def picture(self) -> Picture:
+    def chart(self) -> Any:
         panels = [
             (words, pictures.over_time(self.bins.filter(pl.col("routing") == routing), ALL_STACKS))
             for routing, words in list(REROUTED.items())[:2]
         ]
-        return Picture(
-            "failures",
-            "Left for later: failures",
-            "Los Angeles - Houston fails from 10 to 20 s, Indianapolis from 30 to 40 s; routes are computed anew a second after each change.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
     def table(self) -> Table:
         return Table(
@@ -198,3 +188,19 @@ class _Failures:
                 ),
             ],
         )
+
+
+FIGURES = (
+    Figure(
+        "background",
+        "Left for later: background traffic",
+        "One flow on Abilene among Pareto bursts (shape 1.5, mean 0.5 s) on every link.",
+        lambda background, _: background.chart(),
+    ),
+    Figure(
+        "failures",
+        "Left for later: failures",
+        "Los Angeles - Houston fails from 10 to 20 s, Indianapolis from 30 to 40 s; routes are computed anew a second after each change.",
+        lambda _, failures: failures.chart(),
+    ),
+)

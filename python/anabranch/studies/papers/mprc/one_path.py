@@ -22,7 +22,7 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, ATT, GRID, Place
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -36,7 +36,7 @@ STEP_S = 0.1
 
 def findings(results: Mapping[str, Result]) -> Findings:
     """The findings on each network, and on the stack that is first to reach the path's bandwidth."""
-    claims, numbers, pictures_, times = [], [], [], {}
+    claims, numbers, times = [], [], {}
     for place in (GRID, ABILENE, ATT):
         rates, fast = _rates(results[place.key]), _reached(results[place.key])
         claims.append(_claim(place, rates, fast))
@@ -45,14 +45,21 @@ def findings(results: Mapping[str, Result]) -> Findings:
         slowest = max(fast.values())
         numbers.append(Number(f"{place.key}-ospf-reached", *slowest, where=place.one_path, unit="s",
                               what=f"until the last stack has the link of {place.name}"))  # fmt: skip
-        table = _of_one_path(over_time(results[place.key], pictures.BIN_S))
-        caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
-        pictures_.append(
-            Picture(place.one_path.lower().replace(" ", "-").replace(".", "-"), place.one_path, caption,
-                    pictures.over_time(table))
-        )  # fmt: skip
         times[place.key] = fast
-    return Findings([*claims, _first(times)], numbers, pictures_)
+    return Findings([*claims, _first(times)], numbers, drawn(FIGURES, results))
+
+
+def _figure(place: Place, id: str) -> Figure:
+    caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
+    return Figure(
+        id,
+        place.one_path,
+        caption,
+        lambda results: pictures.over_time(_of_one_path(over_time(results[place.key], pictures.BIN_S))),
+    )
+
+
+FIGURES = (_figure(GRID, "figure-2-3"), _figure(ABILENE, "figure-5-3"), _figure(ATT, "figure-5-4"))
 
 
 def _of_one_path(table: pl.DataFrame) -> pl.DataFrame:

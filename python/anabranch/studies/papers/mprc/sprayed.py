@@ -11,9 +11,9 @@ from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import readings, tables
 from anabranch.studies.papers.mprc.measure import FULL, LINK_MBPS, OTHERS, STACKS, STEADY, payload, percent, verdict
-from anabranch.studies.papers.mprc.places import ABILENE, ATT, GRID
+from anabranch.studies.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
 from anabranch.studies.papers.mprc.spread import Spread
-from anabranch.studies.papers.study import Claim, Findings, Number
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -44,9 +44,22 @@ def findings(results: Mapping[str, Result]) -> Findings:
             _first(spread),
         ],
         [*(number for one in spread for number in one.numbers()), Number("grid-ecmp-bbr-peak", *_peak(grid))],
-        [one.picture() for one in spread],
+        drawn(FIGURES, {one.place: one for one in spread}),
         [tables.bounds(spread), tables.selectors(abilene, att), tables.steadiness(spread), *read.tables()],
     )
+
+
+def _figure(place: Place, id: str) -> Figure:
+    return Figure(
+        id,
+        place.sprayed,
+        f"{place.name[0].upper()}{place.name[1:]}: {{left}} (left) and {{right}} (right). Means over seeds, second by second.",
+        lambda spread: spread[place].chart(),
+        lambda spread: dict(zip(("left", "right"), (FORWARDING[one] for one in spread[place].shown), strict=True)),
+    )
+
+
+FIGURES = (_figure(GRID, "figure-2-4"), _figure(ABILENE, "figure-5-5"), _figure(ATT, "figure-5-6"))
 
 
 def _grid_others(grid: Spread) -> Claim:
