@@ -78,13 +78,13 @@ validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2)
 	PROPTEST_CASES=5000 cargo test --locked --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --locked --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m validation
-	$(RUN)/python -m bench.predict judge
+	$(RUN)/python -m validation.predict judge
 
 spraying: $(VENV)/installed ## this machine's own Linux over sprayed paths, beside the simulator, with a report (as root; ten minutes)
 	$(RUN)/anabranch compare scenarios/real-linux-spraying.toml --engines kernel,packet --out runs/real-linux-spraying
 
 testbed: $(VENV)/installed ## TCPBP's SDN testbed, live, and its tables (as root; apt-get install openvswitch-switch iperf3; forty minutes)
-	$(RUN)/python -m anabranch.studies.papers.tcpbp.testbed --out runs/testbed
+	$(RUN)/python -m testbed --out runs/testbed
 	cp runs/testbed/testbed.md runs/testbed/testbed.csv runs/testbed/testbed-routes.json papers/tcpbp/
 
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)

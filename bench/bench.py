@@ -21,9 +21,9 @@ from rich.table import Table
 
 from anabranch import version
 from anabranch.foundation.progress import Steps
+from bench.page import write_part
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
-from validation.page import write_part
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "development" / "performance.md"

@@ -23,11 +23,11 @@ from anabranch import version
 from anabranch.foundation.progress import Steps
 from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
+from bench.page import write_part
 from bench.peers import PeerError, PeerMissing, htsim, ns2, ns3
 from bench.peers.work import Work
 from bench.program import EngineRun
 from bench.reference import CASES, EXTRAS, Case, fat_tree
-from validation.page import write_part
 
 PLAIN_ROUNDS = 3
 PEERS: dict[str, Callable[..., float]] = {

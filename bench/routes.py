@@ -30,7 +30,7 @@ from anabranch.engineering.routes import completed
 from anabranch.foundation.progress import Steps
 from anabranch.network import topologies
 from bench.bench import ROOT, machine
-from validation.page import write_part
+from bench.page import write_part
 
 PAGE = ROOT / "docs" / "models" / "routing.md"
 NODES, DEGREE = 1000, 6

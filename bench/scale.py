@@ -29,8 +29,8 @@ from anabranch.engines import predict
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from bench.bench import PAGE, machine
+from bench.page import write_part
 from bench.peers.child import run_child
-from validation.page import write_part
 
 NODES, FLOWS = 10_000, 1_000_000
 SOURCES = 1_000

@@ -24,10 +24,10 @@ from anabranch.compile.run import compile_run
 from anabranch.scenario import Scenario
 from bench import earlier
 from bench.bench import PAGE, ROOT, machine
+from bench.page import write_part
 from bench.peers import htsim, ns2
 from bench.peers.child import PeerError, PeerMissing, measure_child
 from bench.reference import hosts
-from validation.page import write_part
 
 EARLIER = "c0582b3"
 """The last commit before start-up was looked at."""

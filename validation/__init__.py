@@ -1,4 +1,5 @@
-"""Checks of the packet engine against formulas, another simulator, and the results of a thesis.
+"""Checks of the models against formulas, other simulators, Linux, and the results of a thesis.
 
-Each module of a comparison has a function that runs it and returns a :class:`~validation.section.Section`.
+Each module of a comparison has a function that runs it and returns a :class:`~validation.section.Section`. ``predict``, ``fast_rto`` and
+``convergence`` are commands of their own.
 """

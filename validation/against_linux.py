@@ -6,9 +6,9 @@ from functools import partial
 from math import sqrt
 from statistics import fmean, median, stdev
 
+from bench.table import Table
 from validation.linux_grid import STACKS, Cell, Run, grid, run_here, run_ns2
 from validation.section import Section, megabits, percent
-from validation.table import Table
 from validation.work import Sample, in_parallel
 
 MEDIAN_TOLERANCE = 0.05

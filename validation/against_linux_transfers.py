@@ -6,11 +6,11 @@ from functools import partial
 from statistics import median, quantiles
 
 from bench.peers.linux import kernel
+from bench.table import Table
 from validation.against_real_linux import AS_ABOVE, CELL_TOLERANCE, MEDIAN_TOLERANCE, both_sides
 from validation.random_transfers import transfers
 from validation.real_linux_cells import DURATION_S, Cell, Run, run_here, run_linux
 from validation.section import Section, percent
-from validation.table import Table
 
 LINKS = 150
 NEAR = 0.01

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from statistics import fmean, median, quantiles
 
 from bench.peers.linux import kernel
+from bench.table import Table
 from validation.against_real_linux import CELL_TOLERANCE, MEDIAN_TOLERANCE, both_sides
 from validation.random_networks import Network, network, run_here, run_linux
 from validation.real_linux_cells import DURATION_S, Run
 from validation.section import Section, percent
-from validation.table import Table
 
 NETWORKS = 100
 Kind = Callable[[Network], bool]

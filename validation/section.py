@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Printed
 
-from validation.page import write_part
-from validation.table import Table
+from bench.page import write_part
+from bench.table import Table
 
 LONG = 16
 """Rows of a table beyond which the page has its summary, and a CSV file beside the page the rows."""

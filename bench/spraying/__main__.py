@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from anabranch import Sweep, version
+from bench.page import write_part
 from bench.spraying import cells, page
-from validation.page import write_part
 
 PAGE = cells.PLAN.parents[1] / "docs" / "models" / "who-survives-spraying.md"
 FILE = PAGE.with_suffix(".csv")

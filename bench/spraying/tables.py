@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.pages.report.chart import three_digits
 from bench.spraying.cells import CONDITION, GOODPUT, REFERENCE, TIMES, apart, half
-from validation.table import Table
+from bench.table import Table
 
 DETECTORS = {
     "three duplicate ACKs": ("newreno-dup-ack", "cubic-dup-ack", "bbr-dup-ack"),

@@ -92,9 +92,19 @@ def test_the_page_on_results_names_exactly_the_columns_of_a_run() -> None:
         assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
 
 
+def test_a_decision_s_file_is_named_by_its_title() -> None:
+    pages = sorted((DOCS / "development" / "decisions").glob("[0-9]*.md"))
+    for number, page in enumerate(pages, start=1):
+        title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        slug = re.sub(r"[^a-z0-9]+", "-", title.lower().replace("'", ""))
+        assert page.name == f"{number:04}-{slug}.md"
+
+
 def test_classes_of_predicted_flows_have_colours_of_their_own() -> None:
     picture = (DOCS / "images" / "predict.svg").read_text(encoding="utf-8")
-    found = set(re.findall(r'limited by: ([^"]+)"[^>]* fill="(#\w+)"', picture))
-    classes, colours = {kind for kind, _ in found}, {colour for _, colour in found}
+    legend = re.findall(r'role-legend-symbol".*?fill="(#\w+)".*?role-legend-label".*?<text[^>]*>([^<]+)<', picture)
+    colours, classes = {colour for colour, _ in legend}, {kind for _, kind in legend}
     assert len(classes) > 10
-    assert len(classes) == len(colours) == len(found)
+    assert len(classes) == len(colours) == len(legend)
+    points = picture.partition("mark-symbol role-mark")[2].partition("</g>")[0]
+    assert set(re.findall(r'fill="(#\w+)"', points)) == colours

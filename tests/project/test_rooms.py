@@ -93,3 +93,21 @@ def test_modules_of_the_api_have_short_names_and_are_the_same_modules() -> None:
     assert anabranch.Control is Control is anabranch.control.Control
     for name in set(anabranch.__all__) - {"version"}:
         assert getattr(anabranch, name) is not None
+
+
+FOLDERS = {"anabranch": set(), "bench": {"anabranch"}, "testbed": {"anabranch"}, "validation": {"anabranch", "bench"}}
+"""The folders of Python that run from a checkout, and which of the others each imports."""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_beside_the_package_import_one_way(folder: str) -> None:
+    """The package imports none of them, and the benchmarks do not import the validation, which uses their peers."""
+    root = Path(__file__).parents[1]
+    for path in (PACKAGE if folder == "anabranch" else root / folder).rglob("*.py"):
+        named = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named.add((node.module or "").split(".")[0])
+            elif isinstance(node, ast.Import):
+                named |= {alias.name.split(".")[0] for alias in node.names}
+        assert named & FOLDERS.keys() <= {folder, *FOLDERS[folder]}, path

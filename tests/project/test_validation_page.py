@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from anabranch import version
+from bench.table import Table
 from validation import __main__ as validate
 from validation.section import LONG, Section
-from validation.table import Table
 
 
 def section(rows: list[list[str]], cells: Table | None = None) -> Section:

@@ -14,7 +14,7 @@ from anabranch.scenario import Scenario
 from anabranch.studies.papers import registry
 from anabranch.studies.papers.multipath_forwarding import parallel_claims
 from anabranch.studies.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
-from anabranch.studies.papers.statements import Statements, judged, load
+from anabranch.studies.papers.statements import Statements, judged
 from anabranch.studies.papers.study import Claim
 
 SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
@@ -76,6 +76,9 @@ def test_a_claim_is_told_by_its_row_with_our_values() -> None:
     found = said.claim("more", [True, False], ours=1.234, why="loss")
     assert found == Claim("more", "Figure 1", "More.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss.")
     assert said.claim("more", [True], ours=1, why="loss").reason == "", "what holds needs no reason"
+    assert said.claim("more", "does not hold", share="none", ours=1, why="loss", reason_applies=False).reason == ""
+    remarked = Statements({"more": entry | {"remark": "Also {why}."}})
+    assert remarked.claim("more", "holds", share="all", ours=1, why="loss").reason == "Also loss."
 
 
 def test_a_gain_is_in_percent() -> None:
@@ -83,9 +86,8 @@ def test_a_gain_is_in_percent() -> None:
 
 
 def test_both_changes_hurt_a_single_path_if_they_do_with_and_without_loss() -> None:
-    said = load(registry.folder("multipath-forwarding"))
     for lossy, verdict in ((0.9, "holds"), (1.1, "holds partly")):
         table = pl.DataFrame({"seed": [1, 1], "loss": [0.0, 0.001], "ratio": [0.95, lossy]})
-        claim = parallel_claims._single_path_claim(said, Ratios(table))
+        claim = parallel_claims._single_path_claim(Ratios(table))
         assert (claim.where, claim.verdict) == ("Section III.A.3", verdict)
         assert claim.evidence.endswith(f"relative goodput 0.950, with link loss 0.001 {with_interval(lossy, None)}.")

@@ -63,7 +63,7 @@ def test_the_table_of_competitors_has_linux_as_the_source_of_bic() -> None:
 )
 def test_what_others_keep_within_an_interval_is_said_so(left: Cell, verdict: str, says: str) -> None:
     found = {("a", 1e-3): Cell(99.0, None), ("b", 1e-3): Cell(98.0, None), ("c", 1e-3): left}
-    claim = friendliness._friendly("key", "where", "says", found, ("a", "b", "c"), [1e-3], 50.0, "")
+    claim = friendliness._friendly("figure-7-lossy", found, ("a", "b", "c"), [1e-3], 50.0)
     assert claim.verdict == verdict
     assert says in claim.evidence
 

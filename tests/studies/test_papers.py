@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -17,9 +18,9 @@ from anabranch.foundation import progress
 from anabranch.runs import Plan, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
-from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry
+from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry, statements
 from anabranch.studies.papers.fixed_robust_routing import choices
-from anabranch.studies.papers.study import Claim, Findings, Lab, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Lab, Number, Picture, Table
 from scenarios import LINE
 
 EXPECTED = Path(__file__).parents[1] / "papers"
@@ -82,9 +83,9 @@ def test_each_paper_is_one_folder_with_data_and_code() -> None:
     }
     assert folders == {registry.folder(name).name for name in registry.PAPERS}
     for folder in folders:
-        for file in ("__init__.py", "about.md", "published.toml", "scenarios", "README.md"):
+        for file in ("__init__.py", "about.md", "published.toml", "claims.toml", "scenarios", "README.md"):
             assert (papers / folder / file).exists(), f"{folder}/{file}"
-    assert (papers.parents[2] / "papers").resolve() == papers, "the link at the top leads here"
+    assert (ROOT / "papers").resolve() == papers, "the link at the top leads here"
 
 
 def test_make_papers_copies_what_a_study_wrote_into_its_folder(tmp_path: Path) -> None:
@@ -121,6 +122,53 @@ def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
     figures = re.findall(r"\]\((figures/[^)]+)\)", text)
     assert figures
     assert all((folder / figure).is_file() for figure in figures)
+
+
+@pytest.mark.parametrize("name", registry.PAPERS)
+def test_the_readme_has_every_claim_in_the_words_of_its_file(name: str) -> None:
+    """And no others; the code gives verdicts and values only."""
+    folder = registry.folder(name)
+    claims = {(claim["where"], claim["says"]): claim for claim in statements.load(folder).entries.values()}
+    text = (folder / "README.md").read_text(encoding="utf-8").partition("## Claims")[2].partition("\n## ")[0]
+    rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) == len(claims)
+    for where, says, verdict, found in rows:
+        claim = claims[where, says]
+        more = claim.get("remark", "" if verdict == "**holds**" else claim.get("reason", ""))
+        said = f"{_pattern(claim['evidence'])}( {_pattern(more)})?"
+        assert re.fullmatch(said, found.replace("\\|", "|")), claim["id"]
+
+
+def _pattern(template: str) -> str:
+    """The regular expression of a text with any values."""
+    return ".*".join(map(re.escape, re.split(r"\{[^{}]+\}", template)))
+
+
+@pytest.mark.parametrize("name", registry.PAPERS)
+def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
+    """In the words of the tables, and no others."""
+    folder = registry.folder(name)
+    package = f"anabranch.studies.papers.{folder.name}"
+    modules = [import_module(f"{package}.{path.stem}") for path in folder.glob("*.py") if path.stem != "__init__"]
+    tables = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
+    figures = {figure.id: figure for table in tables for figure in table if isinstance(figure, Figure)}
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^### (.+)\n\n!\[\1\]\(figures/(.+)\.svg\)\n\n\*(.+)\*$", text, re.MULTILINE)
+    assert {id for _, id, _ in shown} == figures.keys()
+    for where, id, caption in shown:
+        assert where == figures[id].where
+        assert re.fullmatch(_pattern(figures[id].caption), caption), id
+
+
+def test_claims_and_pictures_come_from_tables() -> None:
+    """A sentence of a paper, or of ours about it, is in no module of a study."""
+    folders = (registry.folder(name) for name in registry.PAPERS)
+    assert [
+        path
+        for folder in folders
+        for path in folder.rglob("*.py")
+        if re.search(r"\b(Claim|Picture)\(", path.read_text())
+    ] == []
 
 
 @pytest.mark.parametrize("name", registry.PAPERS)

@@ -13,9 +13,9 @@ import pytest
 
 from anabranch.studies.papers.tcpbp import networks
 from anabranch.studies.papers.tcpbp.networks import DELAY, TCPBP
-from anabranch.studies.papers.tcpbp.testbed import lab, rules
-from anabranch.studies.papers.tcpbp.testbed.link_state import LinkState
-from anabranch.studies.papers.tcpbp.testbed.plan import (
+from testbed import lab, rules
+from testbed.link_state import LinkState
+from testbed.plan import (
     HOST_PORT,
     METRICS,
     PROBE_BPS,
@@ -24,8 +24,8 @@ from anabranch.studies.papers.tcpbp.testbed.plan import (
     address,
     source_port,
 )
-from anabranch.studies.papers.tcpbp.testbed.probes import Probes
-from anabranch.studies.papers.tcpbp.testbed.switches import SCHEMA
+from testbed.probes import Probes
+from testbed.switches import SCHEMA
 
 PLAN = Plan.drawn(1, 4.0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 
 LAYOUT = _HERE / "layout.btf"
-"""BTF of the simulator's sockets and samples, compiled from ``bpf/anabranch.bpf.h``."""
+"""BTF of the simulator's sockets and samples, compiled from ``anabranch.bpf.h``."""
 
 NAMES = sorted(path.name.removesuffix(".bpf.o") for path in _HERE.glob("*.bpf.o"))
 """Names of the objects that a stack may choose without a path."""

@@ -63,6 +63,29 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A row of a paper's table of figures."""
+
+    id: str
+    where: str
+    caption: str
+    """May have named values in braces, as in :meth:`str.format`."""
+    draw: Callable[..., Any]
+    """Draws an Altair chart from what the study found."""
+    values: Callable[..., Mapping[str, object]] | None = None
+    """Computes the caption's values."""
+
+
+def drawn(figures: Sequence[Figure], *found: Any) -> list[Picture]:
+    """The pictures of a table of figures, whose functions all get ``found``."""
+    pictures = []
+    for figure in figures:
+        values = figure.values(*found) if figure.values else {}
+        pictures.append(Picture(figure.id, figure.where, figure.caption.format(**values), figure.draw(*found)))
+    return pictures
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of texts."""
 

@@ -1,4 +1,4 @@
-"""Writes the calls that a loaded congestion control records itself: it was compiled with ``bpf/trace.bpf.h``."""
+"""Writes the calls that a loaded congestion control records itself: it was compiled with ``programs/trace.bpf.h``."""
 
 import ctypes
 import gzip
@@ -22,7 +22,7 @@ from anabranch.foundation.output_files import unwritable
 HEADER = Path(programs.__file__).with_name("trace.bpf.h")
 _MAP = "traced_calls"
 _CALL = np.dtype([("program", "S32"), ("sock", "<u8"), *CONTENT])
-"""struct call of bpf/trace.bpf.h."""
+"""struct call of programs/trace.bpf.h."""
 _BATCH = 1000
 """The least number of calls that are written together."""
 _LONGEST_NAME = 31

@@ -47,7 +47,7 @@ CONTENT: list[tuple[str, str] | tuple[str, str, tuple[int]]] = [
     ("entry", "u1", (SOCKET_BYTES,)),
     ("exit", "u1", (SOCKET_BYTES,)),
 ]
-"""Fields that a record has from ``struct call`` of bpf/trace.bpf.h."""
+"""Fields that a record has from ``struct call`` of programs/trace.bpf.h."""
 RECORD = [("function", "<u4"), ("flow", "<u4"), *CONTENT]
 
 HEADER = {"control": str, "hz": int, "layout_sha256": str, "functions": list, "record": list}

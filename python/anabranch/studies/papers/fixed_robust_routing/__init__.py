@@ -11,7 +11,7 @@ from anabranch.studies.papers.fixed_robust_routing import (
     parallel,
     parallel_findings,
 )
-from anabranch.studies.papers.study import Experiment, Findings, Lab
+from anabranch.studies.papers.study import Experiment, Findings, Lab, drawn
 
 
 def experiments(lab: Lab) -> list[Experiment]:
@@ -25,6 +25,9 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     return Findings(
         [*parallel_findings.claims(paths, lab.published), *network_claims.claims(nsfnet, lab.published)],
         [*parallel_findings.numbers(paths), *network_numbers.numbers(nsfnet)],
-        [*parallel_findings.pictures(paths, lab.published), *network_pictures.pictures(nsfnet, lab.published)],
+        [
+            *drawn(parallel_findings.FIGURES, paths, lab.published),
+            *drawn(network_pictures.FIGURES, nsfnet, lab.published),
+        ],
         [*parallel_findings.tables(paths, lab.published), *network_numbers.tables(lab, nsfnet)],
     )

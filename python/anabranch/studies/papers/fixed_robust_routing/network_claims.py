@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from anabranch.pages.report.chart import with_interval
+from anabranch.studies.papers import statements
 from anabranch.studies.papers.fixed_robust_routing import choices
 from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, OPTIMA, TITLES, TOPOLOGIES, X
 from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
 from anabranch.studies.papers.published import Published
+from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Verdict
+
+_CLAIMS = statements.beside(__file__)
 
 FULL_RATE = 10.0
 """Rate at which a connection's application writes, Mbit/s."""
@@ -27,14 +31,14 @@ def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
     return [
         _figure_9(published),
         _all(found),
-        _loads(found, published, "hop", "figure-12", "Figure 12"),
-        _loads(found, published, "delay", "figure-13", "Figure 13"),
+        _loads(found, published, "hop", "figure-12"),
+        _loads(found, published, "delay", "figure-13"),
         _load_order(found),
         _below_one(found, published),
-        _rising(found, "hop", "figure-14", "Figure 14"),
-        _throughputs(found, published, "hop", "figure-14", "Figure 14"),
-        _rising(found, "delay", "figure-15", "Figure 15"),
-        _throughputs(found, published, "delay", "figure-15", "Figure 15"),
+        _rising(found, "hop", "figure-14"),
+        _throughputs(found, published, "hop", "figure-14"),
+        _rising(found, "delay", "figure-15"),
+        _throughputs(found, published, "delay", "figure-15"),
         _throughput_order(found),
         _gain(found, published),
         _within_one(found),
@@ -51,15 +55,11 @@ def _figure_9(published: Mapping[str, Published]) -> Claim:
             pair for pair, delay in ours.items() if abs(delay - (published[f"delay-{pair}"].value or 0)) > 0.1
         ]
     fitting = [topology for topology, pairs in wrong.items() if not pairs]
-    return Claim(
+    return _CLAIMS.claim(
         "figure-9",
-        "Figure 9",
-        "The longer of the two candidates with the fewest hops takes 9.8, 7.5, 13.3, 21.0 and 15.9 ms from node 1 to nodes 2 to 6.",
-        "holds" if NSFNET in fitting else "holds partly" if fitting else "does not hold",
-        f"All five on {' and '.join(fitting) or 'none'}"
-        + "".join(f"; on {topology} {', '.join(pairs)} differ" for topology, pairs in wrong.items() if pairs)
-        + ".",
-        "" if NSFNET in fitting else "Which of equally short paths is a candidate decides.",
+        graded(NSFNET in fitting, bool(fitting)),
+        fitting=" and ".join(fitting) or "none",
+        others="".join(f"; on {topology} {', '.join(pairs)} differ" for topology, pairs in wrong.items() if pairs),
     )
 
 
@@ -68,21 +68,17 @@ def _all(found: Found) -> Claim:
     load, rate = found.load("all"), found.rate("all")
     least = load < min(found.load(name) for name in names)
     lowest = rate[0] < min(found.rate(name)[0] for name in names)
-    return Claim(
+    return _CLAIMS.claim(
         "all",
-        "Section 6",
-        "ALL has the lowest worst-case load, 0.455, and the lowest throughput, 1.44 Mbit/s.",
-        "holds"
-        if least and lowest and abs(load - 0.455) < 1e-3
-        else "holds partly"
-        if least or lowest
-        else "does not hold",
-        f"{load:.4f} and {with_interval(*rate)} Mbit/s; on nsfnet-1050 {found.load('all', TOPOLOGIES[1]):.4f} and "
-        f"{with_interval(*found.rate('all', TOPOLOGIES[1]))}.",
+        graded(least and lowest and (abs(load - 0.455) < 0.001), least or lowest),
+        load=load,
+        rate=with_interval(*rate),
+        other_load=found.load("all", TOPOLOGIES[1]),
+        other_rate=with_interval(*found.rate("all", TOPOLOGIES[1])),
     )
 
 
-def _loads(found: Found, published: Mapping[str, Published], heuristic: str, name: str, where: str) -> Claim:
+def _loads(found: Found, published: Mapping[str, Published], heuristic: str, name: str) -> Claim:
     wanted = [published[f"load-{heuristic}-{percent}"].value or 0 for percent in X]
     ours = [found.load(f"{heuristic}-{percent}") for percent in X]
     ranges = [found.load_range(f"{heuristic}-{percent}") for percent in X]
@@ -94,17 +90,12 @@ def _loads(found: Found, published: Mapping[str, Published], heuristic: str, nam
     rising = all(one <= other + 1e-6 for one, other in pairwise(ours))
     verdict: Verdict = "holds" if rising and len(inside) == len(X) else "holds partly" if rising else "does not hold"
     shown = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in ranges)
-    return Claim(
+    return _CLAIMS.claim(
         name,
-        where,
-        f"{TITLES[heuristic]}'s worst-case load rises with X: {', '.join(f'{value:.2f}' for value in wanted)}.",
         verdict,
-        f"{', '.join(f'{value:.2f}' for value in ours)}; over ties {shown}. Published values within the range: "
-        + (f"X = {', '.join(map(str, inside))}." if inside else "none."),
-        ""
-        if verdict == "holds"
-        else "The programs are solved to a proven gap. So the difference comes from the paper's links, lengths and ties, which it "
-        "does not print. On these links no tie-break gives the other published values.",
+        ours=", ".join(f"{value:.2f}" for value in ours),
+        ties=shown,
+        inside=f"X = {', '.join(map(str, inside))}" if inside else "none",
     )
 
 
@@ -116,20 +107,18 @@ def _load_order(found: Found) -> Claim:
         for topology in TOPOLOGIES
     }
     ties = all(found.load_range(f"delay-{percent}")[0] > found.load_range(f"hop-{percent}")[1] for percent in X)
-    return Claim(
+    return _CLAIMS.claim(
         "load-order",
-        "Figures 12 and 13",
-        "HYBRID-DELAY's worst-case load is higher than HYBRID-HOP's for each X.",
-        "holds" if all(higher.values()) else "holds partly" if any(higher.values()) else "does not hold",
-        "; ".join(
+        graded(all(higher.values()), any(higher.values())),
+        loads="; ".join(
             f"{topology}: "
             + ", ".join(
                 f"{found.load(f'delay-{percent}', topology):.2f} > {found.load(f'hop-{percent}', topology):.2f}"
                 for percent in X
             )
             for topology in TOPOLOGIES
-        )
-        + (". This holds for all ties." if ties else ". The ranges over ties touch."),
+        ),
+        ties="This holds for all ties" if ties else "The ranges over ties touch",
     )
 
 
@@ -142,16 +131,13 @@ def _below_one(found: Found, published: Mapping[str, Published]) -> Claim:
     )
     further = (ours["hop"] if ours["hop"] is not None else -1) > (ours["delay"] if ours["delay"] is not None else -1)
     worst = max(found.load_range(f"hop-{percent}")[1] for percent in X)
-    return Claim(
+    return _CLAIMS.claim(
         "below-one",
-        "Section 6",
-        "The worst-case load stays below 1 up to X = 40 for HYBRID-HOP, and for X = 0 only for HYBRID-DELAY.",
-        "holds" if same else "holds partly" if further else "does not hold",
-        f"HYBRID-HOP up to X = {_or_none(ours['hop'])} (over ties its load is at most {worst:.2f}); HYBRID-DELAY: "
-        f"{_or_none(ours['delay'])} (its load at X = 0 is {found.load('delay-0'):.2f}).",
-        ""
-        if same
-        else "HYBRID-HOP has lower loads than HYBRID-DELAY, as the paper says. The X at which the load exceeds 1 depends on the paper's links.",
+        graded(same, further),
+        hop=_or_none(ours["hop"]),
+        worst=worst,
+        delay=_or_none(ours["delay"]),
+        delay_at_0=found.load("delay-0"),
     )
 
 
@@ -159,7 +145,7 @@ def _or_none(value: int | None) -> str:
     return "no X" if value is None else str(value)
 
 
-def _rising(found: Found, heuristic: str, name: str, where: str) -> Claim:
+def _rising(found: Found, heuristic: str, name: str) -> Claim:
     right, shown = {}, []
     for topology in TOPOLOGIES:
         run = [f"{heuristic}-{percent}" for percent in X if found.measured(f"{heuristic}-{percent}", topology)]
@@ -169,31 +155,23 @@ def _rising(found: Found, heuristic: str, name: str, where: str) -> Claim:
             above = min(mean for mean, _ in ours) > found.rate("all", topology)[0]
             right[topology] = rising and above and ours[-1][0] > FULL_RATE - SAME_RATE
             shown.append(f"{topology}: {', '.join(with_interval(*value) for value in ours)} Mbit/s")
-    return Claim(
-        f"{name}-order",
-        where,
-        f"{TITLES[heuristic]}'s throughput rises with X, up to the full 10 Mbit/s, and is always more than ALL's.",
-        "holds" if all(right.values()) else "holds partly" if any(right.values()) else "does not hold",
-        "; ".join(shown) + ".",
+    return _CLAIMS.claim(
+        f"{name}-order", graded(all(right.values()), any(right.values())), throughputs="; ".join(shown)
     )
 
 
-def _throughputs(found: Found, published: Mapping[str, Published], heuristic: str, name: str, where: str) -> Claim:
+def _throughputs(found: Found, published: Mapping[str, Published], heuristic: str, name: str) -> Claim:
     wanted = [published[f"throughput-{heuristic}-{percent}"].value or 0 for percent in X]
     off = {
         percent: found.rate(f"{heuristic}-{percent}")[0] / value - 1 for percent, value in zip(X, wanted, strict=True)
     }
     close = [percent for percent, share in off.items() if abs(share) <= CLOSE]
-    return Claim(
+    return _CLAIMS.claim(
         name,
-        where,
-        f"{TITLES[heuristic]}'s throughput is {', '.join(f'{value:.2f}' for value in wanted)} Mbit/s for X = 0 to 100.",
-        "holds" if len(close) == len(X) else "holds partly" if close else "does not hold",
-        f"Ours differ by {', '.join(f'{share:+.1%}' for share in off.values())}; at most {CLOSE:.0%} at X = "
-        f"{', '.join(map(str, close)) or 'none'}.",
-        ""
-        if len(close) == len(X)
-        else "Values between the ends depend on the optimum that the solver returns (below).",
+        graded(len(close) == len(X), bool(close)),
+        off=", ".join(f"{share:+.1%}" for share in off.values()),
+        limit=CLOSE,
+        close=", ".join(map(str, close)) or "none",
     )
 
 
@@ -209,18 +187,13 @@ def _throughput_order(found: Found) -> Claim:
         else "does not hold"
     )
     optima = "; ".join(_higher_with(found, optimum) for optimum in OPTIMA)
-    return Claim(
+    return _CLAIMS.claim(
         "throughput-order",
-        "Figures 14 and 15",
-        "HYBRID-DELAY's throughput is higher than HYBRID-HOP's for each X.",
         verdict,
-        f"Higher at X = {', '.join(map(str, better)) or 'none'}, equal at {', '.join(map(str, equal)) or 'none'}"
-        f"{', otherwise lower' if len(better) + len(equal) < len(X) else ''}. "
-        f"With other optima of the same loads: {optima}.",
-        ""
-        if verdict == "holds"
-        else "The paper's own numbers contradict it too: 9.03 against 9.28 at X = 60, 9.84 against 10.0 at X = 80, equal at X = 100. "
-        "Where hop counts leave no pair split, no gain is possible.",
+        better=", ".join(map(str, better)) or "none",
+        equal=", ".join(map(str, equal)) or "none",
+        otherwise=", otherwise lower" if len(better) + len(equal) < len(X) else "",
+        optima=optima,
     )
 
 
@@ -243,13 +216,14 @@ def _gain(found: Found, published: Mapping[str, Published]) -> Claim:
     factor = shares[f"hop-{best}"] if best is not None else 0.0
     at_40 = shares["hop-40"]
     least = min(shares.values())
-    return Claim(
+    return _CLAIMS.claim(
         "six-times",
-        "Section 7",
-        "Within a worst-case load of 1, the method has about six times the throughput of ALL (8.51 against 1.44 Mbit/s).",
-        "holds" if at_40 >= 5 and found.load("hop-40") < 1 else "holds partly" if factor >= 3 else "does not hold",
-        f"HYBRID-HOP: {at_40:.1f} times at X = 40 (load {found.load('hop-40'):.2f}), {factor:.1f} times at X = {_or_none(best)}; "
-        f"no X and heuristic has less than {least:.1f} times.",
+        graded(at_40 >= 5 and found.load("hop-40") < 1, factor >= 3),
+        at_40=at_40,
+        load=found.load("hop-40"),
+        factor=factor,
+        best=_or_none(best),
+        least=least,
     )
 
 
@@ -260,13 +234,7 @@ def _within_one(found: Found) -> Claim:
     }
     verdict: Verdict = "holds" if "hop" in rates and rates["hop"] > rates.get("delay", 0.0) else "does not hold"
     delay = f"{rates['delay']:.2f} Mbit/s" if "delay" in rates else "no X that keeps to it"
-    return Claim(
-        "within-one",
-        "Section 6",
-        "Within a worst-case load of 1, HYBRID-HOP has more throughput than HYBRID-DELAY (8.51 against 8.28 Mbit/s).",
-        verdict,
-        f"HYBRID-HOP {rates.get('hop', 0):.2f} Mbit/s at X = {_or_none(best['hop'])}, HYBRID-DELAY {delay}.",
-    )
+    return _CLAIMS.claim("within-one", verdict, hop=rates.get("hop", 0), hop_x=_or_none(best["hop"]), delay=delay)
 
 
 def _fractions(found: Found) -> Claim:
@@ -280,19 +248,7 @@ def _fractions(found: Found) -> Claim:
             f"{TITLES[heuristic]} {values} Mbit/s with {', '.join(map(str, pairs))} of 182 pairs on single paths"
         )
     unique = max(spreads) <= CLOSE
-    return Claim(
-        "fractions",
-        "Sections 3.2 and 5",
-        "Candidate paths and traffic model determine the fractions: the program is solved for the optimal routing.",
-        "holds" if unique else "does not hold",
-        "Three optima of the same least load at X = 0 (interior point, simplex, fewest splits): "
-        + "; ".join(parts)
-        + ".",
-        ""
-        if unique
-        else "The load of the worst link leaves the fractions of most pairs free. The optimum that a solver returns changes "
-        "throughput more than anything that the paper varies. The paper names NUOPT, but not its method.",
-    )
+    return _CLAIMS.claim("fractions", graded(unique, False), optima="; ".join(parts))
 
 
 def _trade_off(found: Found) -> Claim:
@@ -310,12 +266,10 @@ def _trade_off(found: Found) -> Claim:
     for plan in plans:
         shown.append(f"{found.load(plan):.2f}: {found.rate(plan)[0]:.2f} ({found.single(plan)})")
     total = len(HEURISTICS) * len(X)
-    return Claim(
+    return _CLAIMS.claim(
         "trade-off",
-        "Sections 5 and 6",
-        "The selection optimises the trade-off between worst-case load and throughput.",
-        "holds" if not beaten else "holds partly" if len(beaten) < total / 2 else "does not hold",
-        f"`anabranch plan` has as much throughput at less load, or more throughput at no more load, than {len(beaten)} of the {total} HYBRID "
-        f"routings. Load: measured Mbit/s (pairs on single paths): {'; '.join(shown)}.",
-        "" if not beaten else "The heuristics fix which path a single-path pair gets; a plan chooses it.",
+        graded(not beaten, len(beaten) < total / 2),
+        beaten=len(beaten),
+        total=total,
+        shown="; ".join(shown),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import altair as alt
@@ -13,55 +13,7 @@ from anabranch.studies.papers import charts
 from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, TITLES, TOPOLOGIES, X
 from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
 from anabranch.studies.papers.published import Published
-from anabranch.studies.papers.study import Picture
-
-
-def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
-    """Figures 12 to 15, the spread over optima, and plans on the same axes."""
-    places = {
-        "hop": (("figure-12", "Figure 12"), ("figure-14", "Figure 14")),
-        "delay": (("figure-13", "Figure 13"), ("figure-15", "Figure 15")),
-    }
-    listed = []
-    for heuristic, (loads, _) in places.items():
-        caption = f"Worst-case load of {TITLES[heuristic]} and ALL; crosses are the published values, the band is the range over ties."
-        listed.append(Picture(*loads, caption, _both(found, published, heuristic, "load")))
-    for heuristic, (_, rates) in places.items():
-        caption = (
-            f"Mean TCP throughput of {TITLES[heuristic]} and ALL; crosses are the published values, the wide band is the range over "
-            "other ties (one seed each), the narrow one the interval over seeds."
-        )
-        listed.append(Picture(*rates, caption, _both(found, published, heuristic, "throughput")))
-    listed.append(
-        Picture(
-            "optima",
-            "Figures 14 and 15, other optima",
-            "Throughput over other optima: splits of the same candidates with the same, least load. They come from an interior "
-            "point, a simplex, a search for few splits, and `anabranch robust`. The paper's figures show one such choice. Crosses "
-            "are the published values.",
-            charts.side_by_side(
-                [(TITLES[heuristic], _optima(found, published, heuristic)) for heuristic in HEURISTICS]
-            ),
-        )
-    )
-    listed.append(
-        Picture(
-            "plan-throughput",
-            "Beyond: throughput within a load",
-            "Measured mean TCP throughput against the worst-case load. A plan chooses the paths of single-path pairs; the heuristics fix them. "
-            "Crosses are the paper's values on its own links.",
-            _against_load(found, published, "throughput"),
-        )
-    )
-    listed.append(
-        Picture(
-            "plan-single-pairs",
-            "Beyond: pairs on single paths within a load",
-            "Share of the 182 pairs on a single path. Crosses: X, the least share that the heuristic keeps on a single path.",
-            _against_load(found, published, "single"),
-        )
-    )
-    return listed
+from anabranch.studies.papers.study import Figure
 
 
 def _both(found: Found, published: Mapping[str, Published], heuristic: str, what: str) -> Any:
@@ -165,3 +117,49 @@ def _against_load(found: Found, published: Mapping[str, Published], what: str) -
         order=list(series),
         published=pl.DataFrame(given),
     )
+
+
+def _load(heuristic: str) -> Callable[..., Any]:
+    return lambda found, published: _both(found, published, heuristic, "load")
+
+
+def _throughput(heuristic: str) -> Callable[..., Any]:
+    return lambda found, published: _both(found, published, heuristic, "throughput")
+
+
+def _all_optima(found: Found, published: Mapping[str, Published]) -> Any:
+    return charts.side_by_side([(TITLES[heuristic], _optima(found, published, heuristic)) for heuristic in HEURISTICS])
+
+
+_THROUGHPUT = (
+    "Mean TCP throughput of {} and ALL; crosses are the published values, the wide band is the range over "
+    "other ties (one seed each), the narrow one the interval over seeds."
+)
+_LOAD = "Worst-case load of {} and ALL; crosses are the published values, the band is the range over ties."
+FIGURES = (
+    Figure("figure-12", "Figure 12", _LOAD.format(TITLES["hop"]), _load("hop")),
+    Figure("figure-13", "Figure 13", _LOAD.format(TITLES["delay"]), _load("delay")),
+    Figure("figure-14", "Figure 14", _THROUGHPUT.format(TITLES["hop"]), _throughput("hop")),
+    Figure("figure-15", "Figure 15", _THROUGHPUT.format(TITLES["delay"]), _throughput("delay")),
+    Figure(
+        "optima",
+        "Figures 14 and 15, other optima",
+        "Throughput over other optima: splits of the same candidates with the same, least load. They come from an interior "
+        "point, a simplex, a search for few splits, and `anabranch robust`. The paper's figures show one such choice. Crosses "
+        "are the published values.",
+        _all_optima,
+    ),
+    Figure(
+        "plan-throughput",
+        "Beyond: throughput within a load",
+        "Measured mean TCP throughput against the worst-case load. A plan chooses the paths of single-path pairs; the heuristics fix them. "
+        "Crosses are the paper's values on its own links.",
+        lambda found, published: _against_load(found, published, "throughput"),
+    ),
+    Figure(
+        "plan-single-pairs",
+        "Beyond: pairs on single paths within a load",
+        "Share of the 182 pairs on a single path. Crosses: X, the least share that the heuristic keeps on a single path.",
+        lambda found, published: _against_load(found, published, "single"),
+    ),
+)

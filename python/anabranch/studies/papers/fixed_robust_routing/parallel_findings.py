@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 
 from anabranch.pages.report.chart import with_interval
-from anabranch.studies.papers import charts
+from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.fixed_robust_routing.parallel import (
     ACCESSES,
     COUNTED,
@@ -24,7 +25,9 @@ from anabranch.studies.papers.fixed_robust_routing.parallel import (
 )
 from anabranch.studies.papers.measures import over_seeds, summary
 from anabranch.studies.papers.published import Published
-from anabranch.studies.papers.study import Claim, Number, Picture, Table, Verdict
+from anabranch.studies.papers.study import Claim, Figure, Number, Table, Verdict
+
+_CLAIMS = statements.beside(__file__)
 
 _INSIDE_A_STEP, _BEYOND = 1.6, 2.0
 """Differences at the end of the first and of the second step of 0.4 ms after the knee, ms."""
@@ -46,20 +49,7 @@ def _knee(found: Found, published: Mapping[str, Published]) -> Claim:
         right[name] = there and all(share >= PLATEAU for share in kept.values())
         shown[name] = ", ".join(f"{mix} {falls[mix]:g} ms ({kept[mix]:.0%})" for mix in FOUR)
     verdict: Verdict = "holds" if right["written"] else "holds partly" if right["spaced"] else "does not hold"
-    return Claim(
-        "figure-4-knee",
-        "Figure 4",
-        "Total throughput is almost 100 Mbit/s as long as d is at most 1.2 ms (SSSM: 2.4 ms), three times the mean time between "
-        "segments, and falls from there.",
-        verdict,
-        "Difference d at the steepest fall (and the share of throughput that is left at the published knee): "
-        f"as written {shown['written']}; with segments spaced {shown['spaced']}.",
-        ""
-        if right["written"]
-        else "The mean time between segments does not matter: at random times, and after a recovery, they leave the access link 0.17 "
-        "ms apart. Then three of them overtake at a smaller d. The published knee needs an access link that keeps segments 0.4 "
-        "ms apart.",
-    )
+    return _CLAIMS.claim("figure-4-knee", verdict, written=shown["written"], spaced=shown["spaced"])
 
 
 def _steps(found: Found) -> Claim:
@@ -77,39 +67,24 @@ def _steps(found: Found) -> Claim:
         name: "; ".join(f"{mix} {falls[name, mix][0]:.1f}, then {falls[name, mix][1]:.1f}" for mix in ("SSLL", "SSSL"))
         for name in ("written", "spaced")
     }
-    return Claim(
+    return _CLAIMS.claim(
         "figure-4-steps",
-        "Figure 4",
-        "Throughput falls much with each further 0.4 ms of d, and only slightly in between.",
         verdict,
-        f"Mbit/s lost from d = {D:g} to {_INSIDE_A_STEP:g} ms (within a step), then to {_BEYOND:g} ms (across one): "
-        f"as written {shown['written']}; spaced {shown['spaced']}.",
-        ""
-        if stepped["written"]
-        else "Steps need segments that are never closer than 0.4 ms; random times smooth them away.",
+        start=D,
+        inside=_INSIDE_A_STEP,
+        beyond=_BEYOND,
+        written=shown["written"],
+        spaced=shown["spaced"],
     )
 
 
 def _order(found: Found) -> Claim:
-    return Claim(
-        "figure-4-order",
-        "Figure 4",
-        "The fewer of four paths are short, the higher is the throughput: SLLL 87, SSLL 64, SSSL 50 Mbit/s at d = 1.3 ms.",
-        _ordered(found, COUNTED),
-        _shown(found, COUNTED),
-    )
+    return _CLAIMS.claim("figure-4-order", _ordered(found, COUNTED), shown=_shown(found, COUNTED))
 
 
 def _ten(found: Found) -> Claim:
     verdict = _ordered(found, TEN)
-    return Claim(
-        "figure-7-order",
-        "Figure 7",
-        "Over ten paths, too, the fewer of them are short, the higher is the throughput.",
-        verdict,
-        _shown(found, TEN),
-        "" if verdict == "holds" else "With one long path in ten, few packets can be overtaken. So the order turns.",
-    )
+    return _CLAIMS.claim("figure-7-order", verdict, shown=_shown(found, TEN))
 
 
 def _recoveries(found: Found) -> Claim:
@@ -117,13 +92,7 @@ def _recoveries(found: Found) -> Claim:
     rising = {name: _falling([-mean for mean, _ in values]) for name, values in counts.items()}
     verdict: Verdict = "holds" if all(rising.values()) else "holds partly" if any(rising.values()) else "does not hold"
     shown = {name: ", ".join(with_interval(*value) for value in values) for name, values in counts.items()}
-    return Claim(
-        "recoveries",
-        "Section 4.2",
-        "The more of four paths are short, the more often sources enter fast recovery: 403 (SLLL), 710 (SSLL), 1042 (SSSL).",
-        verdict,
-        f"In 10 s, all five connections: as written {shown['written']}; spaced {shown['spaced']}.",
-    )
+    return _CLAIMS.claim("recoveries", verdict, written=shown["written"], spaced=shown["spaced"])
 
 
 def _shown(found: Found, mixes: Sequence[str]) -> str:
@@ -191,24 +160,12 @@ def numbers(found: Found) -> list[Number]:
     return listed
 
 
-def pictures(found: Found, published: Mapping[str, Published]) -> list[Picture]:
-    """Figures 4 and 7, in both readings."""
-    given = pl.DataFrame([{"d": D, "mix": mix, "mean": published[f"total-{mix}"].value} for mix in COUNTED])
-    four = _curves(found, FOUR, given)
-    ten = _curves(found, TEN, None)
-    return [
-        Picture(
-            "figure-4",
-            "Figure 4",
-            "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
-            "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
-            four,
-        ),
-        Picture("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", ten),
-    ]
+def _four(found: Found, published: Mapping[str, Published]) -> Any:
+    given = [{"d": D, "mix": mix, "mean": published[f"total-{mix}"].value} for mix in COUNTED]
+    return _curves(found, FOUR, pl.DataFrame(given))
 
 
-def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> object:
+def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None = None) -> Any:
     parts = []
     for reading in READINGS:
         rows = found.totals.filter(pl.col("mix").is_in(mixes), reading=reading.name).sort("mix", "d", "seed")
@@ -224,6 +181,23 @@ def _curves(found: Found, mixes: Sequence[str], given: pl.DataFrame | None) -> o
         )
         parts.append((reading.title, chart))
     return charts.side_by_side(parts)
+
+
+def _ten_paths(found: Found, _: Mapping[str, Published]) -> Any:
+    return _curves(found, TEN)
+
+
+FIGURES = (
+    Figure(
+        "figure-4",
+        "Figure 4",
+        "Total throughput over four paths against the difference in delay; crosses are the published values. As written, it "
+        "falls early and smoothly. If the access link spaces segments, the knees and the steps of the paper appear.",
+        _four,
+    ),
+    Figure("figure-7", "Figure 7", "Total throughput over ten paths, as in figure 4.", _ten_paths),
+)
+"""In both readings."""
 
 
 def tables(found: Found, published: Mapping[str, Published]) -> list[Table]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from anabranch.results.result import Result
 from anabranch.scenario import Scenario
-from anabranch.studies.papers.kikolo import friendliness, readings, rtt_fairness, states, throughput, window
+from anabranch.studies.papers.kikolo import friendliness, pictures, readings, rtt_fairness, states, throughput, window
 from anabranch.studies.papers.kikolo.cells import Cells
-from anabranch.studies.papers.study import Experiment, Findings, Lab, Table
+from anabranch.studies.papers.study import Experiment, Findings, Lab, Table, drawn
 
 LOSS, RATE, LENGTH, WARM_UP, SEEDS = (
     "impairments[0].loss",
@@ -88,13 +88,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
         *rtt_fairness.numbers(ratios),
         *(number for figure, found in even.items() for number in friendliness.numbers(found, figure)),
     ]
-    pictures = [
-        window.picture(results["figure-2"]),
-        states.picture(occupied),
-        *(throughput.picture(found, figure) for figure, found in shares.items()),
-        *(friendliness.picture(found, figure) for figure, found in even.items()),
-        rtt_fairness.picture(ratios),
-    ]
+    drawings = drawn(pictures.FIGURES, pictures.Found(results["figure-2"], occupied, shares, even, ratios))
     tables = [
         *(readings.kikolo_table(other[figure], found, figure) for figure, found in shares.items()),
         *(readings.competitor_table(other[figure], found, figure) for figure, found in shares.items()),
@@ -112,7 +106,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
             queue: rtt_fairness.ratios(results[f"figure-9-{queue.split()[0]}"]) for queue in QUEUES
         }
         tables += [rtt_fairness.queues(by_queue), readings.paths(results["paths"]), _lengths(results, shares, ratios)]
-    return Findings(claims, numbers, pictures, tables)
+    return Findings(claims, numbers, drawings, tables)
 
 
 def _full(lab: Lab) -> dict[str, Scenario]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from anabranch.results.result import Result
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import (
     NAMES,
     OTHERS,
@@ -20,7 +21,10 @@ from anabranch.studies.papers.kikolo.cells import (
     power,
     rates,
 )
-from anabranch.studies.papers.study import Claim, Number, Picture, Table
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Number, Table
+
+_CLAIMS = statements.beside(__file__)
 
 PLACE = {"figure-7": "Figure 7", "figure-8": "Figure 8"}
 RATE = {"figure-7": "1 Gbit/s", "figure-8": "100 Mbit/s"}
@@ -57,9 +61,9 @@ def _throughput(result: Result) -> pl.DataFrame:
     return flows.group_by(["variant", "loss", "seed", "traffic"], maintain_order=True).agg(pl.col("goodput_bps").sum())
 
 
-def picture(found: Cells, figure: str) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's."""
-    chart = charts.lines(
+    return charts.lines(
         frame(found),
         x="loss",
         colour="variant",
@@ -68,12 +72,6 @@ def picture(found: Cells, figure: str) -> Picture:
         colour_title="Against",
         order=OTHERS,
         log_x=True,
-    )
-    return Picture(
-        figure,
-        PLACE[figure],
-        f"Five Kikolo flows against five of another variant over {RATE[figure]}: Kikolo's share. 50 % would be even.",
-        chart,
     )
 
 
@@ -107,76 +105,43 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
     return [
         _friendly(
             "figure-7-traditional",
-            "Figure 7",
-            "Kikolo is friendly towards NewReno, Vegas and Westwood+ at all packet error rates (1 Gbit/s).",
             kept["figure-7"],
             TRADITIONAL,
             rates(seven),
             LEFT,
-            "Vegas shrinks its window as Kikolo's queue grows, before it loses a packet. It does so against every variant that fills queues.",
         ),
         _friendly(
             "figure-7-lossy",
-            "Figure 7",
-            "Kikolo demonstrates excellent friendliness above 1e-4 (1 Gbit/s).",
             kept["figure-7"],
             RIVALS,
             high_7,
             EXCELLENT,
-            "Where the others cannot fill the link, Kikolo takes nothing from them. Westwood+ can fill it.",
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-7-suffers",
-            "Figure 7",
-            "Below 1e-4 Kikolo suffers considerably against Scalable and BIC (1 Gbit/s).",
-            "holds" if under == len(suffers) else "holds partly" if under else "does not hold",
-            "Its share is at most "
-            + ", ".join(f"{value:.1f} % against {name}" for name, value in suffers.items())
-            + "; less than a third counts as considerable.",
+            graded(under == len(suffers), bool(under)),
+            shares=", ".join(f"{value:.1f} % against {name}" for name, value in suffers.items()),
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-7-compound",
-            "Figure 7",
-            "Kikolo is friendly to Compound above 1e-5; at lower rates Compound behaves as a standard TCP (1 Gbit/s).",
-            "holds"
-            if above >= LEFT and like_newreno <= 5.0
-            else "holds partly"
-            if above >= LEFT or like_newreno <= 5.0
-            else "does not hold",
-            f"Above 1e-5 Compound keeps at least {above:.0f} % of its throughput beside its own kind. Below 1e-4 Kikolo's share against it is "
-            + ", ".join(f"{seven['Compound', loss].text()} %" for loss in low_7)
-            + ", against NewReno "
-            + ", ".join(f"{seven['NewReno', loss].text()} %" for loss in low_7)
-            + ".",
-            ""
-            if like_newreno <= 5.0
-            else "Compound's delay part grows until 30 segments of a flow wait, but this queue never holds 30. So Compound grows "
-            "faster than Kikolo's segment a round trip. ns-2's Compound, which the paper may have used, is its NewReno "
-            "(docs/validation/comparisons.md): with it the claim would hold.",
+            graded(above >= LEFT and like_newreno <= 5.0, above >= LEFT or like_newreno <= 5.0),
+            above=above,
+            compound=", ".join(f"{seven['Compound', loss].text()} %" for loss in low_7),
+            newreno=", ".join(f"{seven['NewReno', loss].text()} %" for loss in low_7),
+            reason_applies=like_newreno > 5.0,
         ),
         _friendly(
             "figure-8-lossy",
-            "Figure 8",
-            "Kikolo is friendly towards all variants above 1e-4 (100 Mbit/s).",
             kept["figure-8"],
             RIVALS,
             rates(eight, above=1e-4),
             LEFT,
-            "",
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-8-more",
-            "Figure 8",
-            "As the packet error rate falls, Kikolo obtains more than 50 % (100 Mbit/s).",
-            "holds" if len(most) == len(RIVALS) else "holds partly" if most else "does not hold",
-            f"Below 1e-4 against {', '.join(most) or 'none'}; "
-            + ", ".join(f"{name} {_range(eight, name, low_8)}" for name in RIVALS)
-            + ".",
-            ""
-            if len(most) == len(RIVALS)
-            else "Westwood+ does not cut its window to less than the path carries. Ten flows have windows of 20 segments. BIC and "
-            "Scalable behave as Reno only up to 14 and 16 segments. Beyond, they cut a fifth and an eighth of the window, and "
-            "Kikolo a quarter.",
+            graded(len(most) == len(RIVALS), bool(most)),
+            most=", ".join(most) or "none",
+            ranges=", ".join(f"{name} {_range(eight, name, low_8)}" for name in RIVALS),
         ),
     ]
 
@@ -186,9 +151,7 @@ def _range(found: Cells, name: str, losses: Sequence[float]) -> str:
     return f"{min(values):.0f} to {max(values):.0f} %"
 
 
-def _friendly(
-    key: str, where: str, says: str, found: Cells, names: Sequence[str], losses: Sequence[float], least: float, why: str
-) -> Claim:
+def _friendly(key: str, found: Cells, names: Sequence[str], losses: Sequence[float], least: float) -> Claim:
     judged = [(found[name, loss].mean, name, loss) for name in names for loss in losses]
     hurt = [
         (value, name, loss) for value, name, loss in judged if value + (found[name, loss].half_width or 0.0) < least
@@ -203,15 +166,17 @@ def _friendly(
         f"{name} at {at([loss for _, other, loss in hurt if other == name])}"
         for name in dict.fromkeys(name for _, name, _ in hurt)
     )
-    return Claim(
+    return _CLAIMS.claim(
         key,
-        where,
-        says,
-        "holds" if not hurt else "holds partly" if 2 * len(hurt) < len(judged) else "does not hold",
-        f"In {len(judged) - len(hurt)} of {len(judged)} cases the others keep at least {least:.0f} % of their throughput beside five "
-        f"of their own kind{near}; least {lowest[0]:.0f} % ({lowest[1]} at {power(lowest[2])})"
-        + (f". Less: {cases}." if hurt else "."),
-        why if hurt else "",
+        graded(not hurt, 2 * len(hurt) < len(judged)),
+        friendly=len(judged) - len(hurt),
+        cases=len(judged),
+        share=least,
+        near=near,
+        least=lowest[0],
+        name=lowest[1],
+        loss=power(lowest[2]),
+        less=f" Less: {cases}." if hurt else "",
     )
 
 

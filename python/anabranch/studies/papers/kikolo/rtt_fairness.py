@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
 from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
-from anabranch.studies.papers import measures
+from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, TRADITIONAL, Cells, cells, frame, power, rates
-from anabranch.studies.papers.study import Claim, Number, Picture, Table
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Number, Table
+
+_CLAIMS = statements.beside(__file__)
 
 _OF_THE_PAPER = (KIKOLO, *RIVALS)
 COMPARABLE = 2.0
@@ -29,7 +34,7 @@ def _sides(result: Result) -> pl.DataFrame:
     return sides.with_columns(ratio=pl.col("short") / pl.col("long"))
 
 
-def picture(found: Cells) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
     data = frame(found).with_columns(
@@ -48,17 +53,11 @@ def picture(found: Cells) -> Picture:
         alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None, symbolOpacity=1)),
     )
     title, logarithmic = "Throughput at 40 ms over that at 240 ms", alt.Scale(type="log", domainMin=1.0)
-    chart = alt.layer(
+    return alt.layer(
         base.mark_area(opacity=0.15).encode(alt.Y("low:Q", title=title, scale=logarithmic), alt.Y2("high:Q")),
         base.mark_line().encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
         base.mark_point(filled=True, size=30).encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
     ).properties(width=440, height=320)
-    return Picture(
-        "figure-9",
-        "Figure 9",
-        "Two flows at 40 ms against two at 240 ms over 100 Mbit/s, on a logarithmic axis. A ratio of 1 would be fair; equal windows make 6.",
-        chart,
-    )
 
 
 def claims(found: Cells) -> list[Claim]:
@@ -86,52 +85,36 @@ def claims(found: Cells) -> list[Claim]:
     without = {loss: [found[name, loss].mean for name in _OF_THE_PAPER if name != "Westwood+"] for loss in high}
     same_without = [loss for loss, values in without.items() if _comparable(max(values), min(values))]
     return [
-        Claim(
+        _CLAIMS.claim(
             "figure-9-comparable",
-            "Figure 9",
-            "Kikolo's RTT fairness is comparable to that of the traditional variants and of Compound.",
-            "holds" if len(alike) == len(peers) else "holds partly" if alike else "does not hold",
-            f"Below 1e-4 it is within a factor of {COMPARABLE:g} of {', '.join(alike) or 'none'}: {_values(found, low, (KIKOLO, *peers))}.",
-            ""
-            if len(alike) == len(peers)
-            else f"Kikolo is fairer than {', '.join(fairer) or 'none'} by more than that. Compound's growth, like HighSpeed's, rises "
-            "with the window. Its delay part reacts to 30 waiting segments of a flow, but the queue holds only 20 packets. With "
-            "5 or 2 segments instead of 30 the ratio stays at 80, though (by hand, with the stack of scenarios/readings.toml).",
+            graded(len(alike) == len(peers), bool(alike)),
+            comparable=COMPARABLE,
+            alike=", ".join(alike) or "none",
+            ratios=_values(found, low, (KIKOLO, *peers)),
+            fairer=", ".join(fairer) or "none",
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-9-follow",
-            "Figure 9",
-            "BIC and HighSpeed follow in fairness.",
-            "holds" if len(follow) == 2 else "holds partly" if follow else "does not hold",
-            f"Nowhere fairer than Kikolo below 1e-4, beyond the intervals: {', '.join(follow) or 'neither'}; "
-            f"{_values(found, low, (KIKOLO, 'BIC', 'HighSpeed'))}.",
+            graded(len(follow) == 2, bool(follow)),
+            follow=", ".join(follow) or "neither",
+            ratios=_values(found, low, (KIKOLO, "BIC", "HighSpeed")),
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-9-scalable",
-            "Figure 9",
-            "Scalable is the most unfair below 1e-4.",
-            "holds"
-            if all(name == "Scalable" for name in worst)
-            else "holds partly"
-            if "Scalable" in worst
-            else "does not hold",
-            f"{_values(found, low, ('Scalable', 'Compound', 'HighSpeed'))}.",
-            "It depends on the queue: see the table of other queues." if "Scalable" in worst else "",
+            graded(all(name == "Scalable" for name in worst), "Scalable" in worst),
+            ratios=_values(found, low, ("Scalable", "Compound", "HighSpeed")),
+            reason_applies="Scalable" in worst,
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-9-lossy",
-            "Figure 9",
-            "Above 1e-4 all variants perform the same.",
-            "holds" if len(same) == len(high) else "holds partly" if same or same_without else "does not hold",
-            "Greatest and least ratio: "
-            + "; ".join(
+            graded(len(same) == len(high), bool(same or same_without)),
+            spread="; ".join(
                 f"{power(loss)} {most[0]:.1f} ({most[1]}), {least[0]:.1f} ({least[1]})"
                 for loss, (most, least) in spread.items()
-            )
-            + f". Within a factor of {COMPARABLE:g} at {_at(same)}, without Westwood+ at {_at(same_without)}.",
-            ""
-            if len(same) == len(high)
-            else "Westwood+ fills the link at error rates at which the others cannot. Where the link is full, the queue decides the ratio.",
+            ),
+            comparable=COMPARABLE,
+            same=_at(same),
+            same_without=_at(same_without),
         ),
     ]
 

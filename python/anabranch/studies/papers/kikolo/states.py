@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from anabranch.results.result import Result
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell, Cells, cells, frame, power, rates
-from anabranch.studies.papers.study import Claim, Number, Picture
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Number
+
+_CLAIMS = statements.beside(__file__)
 
 STATES = ("S0", "S1", "S2", "S3")
 RATIO = "ACKs for each duplicate"
@@ -72,46 +77,32 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
     inside = [state for state in STATES if apart[state][0] <= CLOSE]
     solvable = [ratio for ratio in RATIOS if printed_residual(ratio) < 1e-9]
     return [
-        Claim(
+        _CLAIMS.claim(
             "figure-4-s2",
-            "Figure 4",
-            "Kikolo spends most of the time in S2 for packet error rates below 1 %.",
-            "holds" if mostly == len(low) else "holds partly" if mostly else "does not hold",
-            f"S2 has at least {100 * worst[2].mean:.1f} % of the time (at {power(worst[1])}, {worst[0]}); "
-            f"at 1 % and above it falls to {100 * least:.0f} %.",
+            graded(mostly == len(low), bool(mostly)),
+            share_percent=100 * worst[2].mean,
+            loss=power(worst[1]),
+            rate=worst[0],
+            least_percent=100 * least,
         ),
-        Claim(
+        _CLAIMS.claim(
             "figure-4-equilibrium",
-            "Figure 4",
-            "The analytical state probabilities agree with the simulation (below 1 %).",
-            "holds" if len(inside) == len(STATES) else "holds partly" if "S2" in inside else "does not hold",
-            "With the measured ratio of ACKs to duplicate ACKs in the equations, the greatest difference below 1 % is "
-            + ", ".join(f"{distance:.3f} for {state} ({power(loss)})" for state, (distance, loss, _) in apart.items())
-            + f"; {CLOSE} is allowed.",
-            ""
-            if len(inside) == len(STATES)
-            else "The equations take duplicate ACKs for a Poisson process, but a loss makes a row of them. The third follows the "
-            "second at once, so Kikolo leaves S3 for S0 as soon as it enters it. S0 has the time that the equations give to S3. "
-            "Under Poisson arrivals all four shares are those of the equations (tests of the algorithm).",
+            graded(len(inside) == len(STATES), "S2" in inside),
+            apart=", ".join(
+                f"{distance:.3f} for {state} ({power(loss)})" for state, (distance, loss, _) in apart.items()
+            ),
+            close=CLOSE,
         ),
-        Claim(
+        _CLAIMS.claim(
             "equations",
-            "Section III.B",
-            "Equations (1) to (4) have a solution for 1, 10, 20 and 30 ACKs for each duplicate ACK.",
-            "holds" if len(solvable) == len(RATIOS) else "holds partly" if solvable else "does not hold",
-            "As printed they have a solution for "
-            + (", ".join(f"{ratio:g}" for ratio in solvable) or "none")
-            + "; the least singular value is "
-            + ", ".join(f"{printed_residual(ratio):.2g} ({ratio:g})" for ratio in RATIOS)
-            + " of the greatest.",
-            ""
-            if len(solvable) == len(RATIOS)
-            else "Equation (2) has P(C,0) where the balance of S3 has P(L,1). With P(L,1) the equations have a solution for every ratio.",
+            graded(len(solvable) == len(RATIOS), bool(solvable)),
+            solvable=", ".join(f"{ratio:g}" for ratio in solvable) or "none",
+            residuals=", ".join(f"{printed_residual(ratio):.2g} ({ratio:g})" for ratio in RATIOS),
         ),
     ]
 
 
-def picture(found: dict[str, Cells]) -> Picture:
+def chart(found: dict[str, Cells]) -> Any:
     """Shares of time over packet error rates, with the equilibrium as crosses."""
     panels = []
     for rate, one in found.items():
@@ -119,7 +110,7 @@ def picture(found: dict[str, Cells]) -> Picture:
             (state, loss, share) for loss in rates(one) for state, share in equilibrium(one[RATIO, loss].mean).items()
         ]
         columns = ["variant", "loss", "mean"]
-        chart = charts.lines(
+        panel = charts.lines(
             frame(one, STATES),
             x="loss",
             colour="variant",
@@ -129,14 +120,8 @@ def picture(found: dict[str, Cells]) -> Picture:
             log_x=True,
             published=pl.DataFrame(expected, schema=columns, orient="row"),
         )
-        panels.append((f"15 flows, {rate}", chart))
-    return Picture(
-        "figure-4",
-        "Figure 4",
-        "Time in the states. Crosses are the equilibrium of the corrected equations at the measured ratio of ACKs to duplicate ACKs. "
-        "S2 agrees. S0 has the share that the equations give to S3.",
-        charts.side_by_side(panels),
-    )
+        panels.append((f"15 flows, {rate}", panel))
+    return charts.side_by_side(panels)
 
 
 def numbers(found: dict[str, Cells]) -> list[Number]:

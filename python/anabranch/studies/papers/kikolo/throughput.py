@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
 from anabranch.results.result import Result
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
-from anabranch.studies.papers.study import Claim, Number, Picture, Verdict
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Number, Verdict
+
+_CLAIMS = statements.beside(__file__)
 
 CAPACITY = {"figure-5": 1e9, "figure-6": 1e8}
 PLACE = {"figure-5": "Figure 5", "figure-6": "Figure 6"}
@@ -31,9 +35,9 @@ def shares(result: Result, figure: str) -> Cells:
     return cells(carried(flows, CAPACITY[figure], ["variant", "loss"]), "share")
 
 
-def picture(found: Cells, figure: str) -> Picture:
+def chart(found: Cells) -> Any:
     """The figure, like the paper's, in percent of the link."""
-    chart = charts.lines(
+    return charts.lines(
         frame(found),
         x="loss",
         colour="variant",
@@ -42,13 +46,11 @@ def picture(found: Cells, figure: str) -> Picture:
         order=list(NAMES.values()),
         log_x=True,
     )
-    first = at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
-    return Picture(
-        figure,
-        PLACE[figure],
-        f"Fifteen flows of one variant over {RATE[figure]}. Kikolo is alone in the lead at {first}.",
-        chart,
-    )
+
+
+def alone(found: Cells) -> str:
+    """The packet error rates at which Kikolo is alone in the lead."""
+    return at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
 
 
 def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:
@@ -75,16 +77,15 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
         for loss in losses
         for best in [max(RIVALS, key=lambda one: found[one, loss].mean)]
     )
-    return Claim(
+    return _CLAIMS.claim(
         f"{figure}-first",
-        PLACE[figure],
-        f"Above a packet error rate of {power(FIRST_ABOVE[figure])} Kikolo outperforms all other variants "
-        f"({RATE[figure]}).",
         verdict,
-        f"Kikolo leads in {won} of {total} comparisons and is led in {lost}"
-        + (f": {beaten}. " if beaten else ". ")
-        + f"Of the link, {values}.",
-        reason if lost else "",
+        won=won,
+        total=total,
+        lost=lost,
+        beaten=f": {beaten}" if beaten else "",
+        values=values,
+        why=reason,
     )
 
 
@@ -93,13 +94,11 @@ def full(found: Cells) -> Claim:
     losses = rates(found, below=1e-4)
     least = {name: min(found[name, loss].mean for loss in losses) for name in FULL_LINK}
     filled = sum(value >= FULL for value in least.values())
-    return Claim(
+    return _CLAIMS.claim(
         "figure-6-full",
-        "Figure 6",
-        "Below 1e-4 BIC and Kikolo achieve almost 100 % of the link (100 Mbit/s).",
-        "holds" if filled == len(least) else "holds partly" if filled else "does not hold",
-        "At least " + ", ".join(f"{value:.1f} % ({name})" for name, value in least.items()) + " of the payload that "
-        f"the link can carry; {FULL:.0f} % count as almost 100 %.",
+        graded(filled == len(least), bool(filled)),
+        shares=", ".join(f"{value:.1f} % ({name})" for name, value in least.items()),
+        full=FULL,
     )
 
 
@@ -117,21 +116,15 @@ def groups(found: Cells, on_compound: str) -> Claim:
         if any(one == high for one, _ in wrong)
     )
     loss = losses[0]
-    return Claim(
+    return _CLAIMS.claim(
         "figure-5-groups",
-        "Figure 5",
-        "Below 1e-4 Scalable, Kikolo, BIC and Compound have more throughput than HighSpeed, NewReno, Vegas and Westwood+.",
-        "holds" if not wrong else "holds partly" if right * 2 >= len(pairs) else "does not hold",
-        f"This is so in {right} of {len(pairs)} pairs"
-        + (f"; {not_above}. " if wrong else ". ")
-        + f"At {power(loss)}: "
-        + ", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER))
-        + ".",
-        "Westwood+ and Vegas keep the link full because they follow the rate that the path carries, not its losses. Westwood+ leads "
-        "under loss for the same reason. "
-        f"{on_compound}"
-        if wrong
-        else "",
+        graded(not wrong, right * 2 >= len(pairs)),
+        right=right,
+        pairs=len(pairs),
+        exceptions=f"; {not_above}" if wrong else "",
+        loss=power(loss),
+        shares=", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER)),
+        on_compound=on_compound,
     )
 
 
@@ -142,18 +135,13 @@ def order(found: Cells) -> Claim:
     pairs = [pair for pair in combinations(ORDER, 2) if pair != FULL_LINK]
     right = [(one, other) for one, other in pairs if mean[one] >= mean[other]]
     ranked = sorted(ORDER, key=lambda name: -mean[name])
-    return Claim(
+    return _CLAIMS.claim(
         "figure-6-order",
-        "Figure 6",
-        "Below 1e-4 BIC and Kikolo come first, followed by Scalable, Vegas, Westwood+, NewReno, HighSpeed and Compound.",
-        "holds" if len(right) == len(pairs) else "holds partly" if len(right) * 2 > len(pairs) else "does not hold",
-        f"{len(right)} of {len(pairs)} pairs are in this order; our order is "
-        + ", ".join(f"{name} {mean[name]:.1f} %" for name in ranked)
-        + ".",
-        f"With windows of 13 segments HighSpeed and Compound behave as NewReno, as they do below 38 segments. The first four lie within "
-        f"{mean[ranked[0]] - mean[ranked[3]]:.1f} %."
-        if len(right) < len(pairs)
-        else "",
+        graded(len(right) == len(pairs), len(right) * 2 > len(pairs)),
+        right=len(right),
+        pairs=len(pairs),
+        order=", ".join(f"{name} {mean[name]:.1f} %" for name in ranked),
+        apart=mean[ranked[0]] - mean[ranked[3]],
     )
 
 

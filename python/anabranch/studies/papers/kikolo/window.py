@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
 from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
-from anabranch.studies.papers import measures
+from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell
-from anabranch.studies.papers.study import Claim, Number, Picture
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Number
+
+_CLAIMS = statements.beside(__file__)
 
 SHOWN_S = 60.0
 NAMES = {
@@ -57,17 +62,15 @@ def claim(result: Result) -> Claim:
     ramp, wide = ramp_up_share(samples, "kikolo"), ramp_up_share(samples, "wide")
     kikolo, newreno = mean_window(samples, "kikolo"), mean_window(samples, "newreno")
     visible = ramp.mean >= 5.0
-    return Claim(
+    return _CLAIMS.claim(
         "figure-2",
-        "Figure 2",
-        "Kikolo's window goes through slow start, ramp-up, a coarse and a refined phase.",
-        "holds" if visible else "holds partly",
-        f"Mean window {kikolo.text()} segments against {newreno.text()}, {share(result, 'kikolo').text()} % of the link "
-        f"against {share(result, 'newreno').text()} %. In the ramp-up region it is in {ramp.text()} % of the samples.",
-        ""
-        if visible
-        else "With gamma = 0.005 the ramp-up is over after half a segment, an eighth of a round trip, and cannot be seen in a figure. "
-        f"With gamma = 0.995 it takes {wide.text()} % of the time.",
+        graded(visible, True),
+        kikolo=kikolo.text(),
+        newreno=newreno.text(),
+        kikolo_share=share(result, "kikolo").text(),
+        newreno_share=share(result, "newreno").text(),
+        ramp=ramp.text(),
+        wide=wide.text(),
     )
 
 
@@ -90,7 +93,7 @@ def numbers(result: Result) -> list[Number]:
     return made
 
 
-def picture(result: Result) -> Picture:
+def chart(result: Result) -> Any:
     """The figure for the first seed: Kikolo and NewReno above, Kikolo with a wide ramp-up below."""
     samples = series(result)
     one = samples.filter((pl.col("seed") == samples["seed"].min()) & (pl.col("time_s") <= SHOWN_S))
@@ -110,10 +113,4 @@ def picture(result: Result) -> Picture:
                 alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None)),
             )
         )
-    return Picture(
-        "figure-2",
-        "Figure 2",
-        "One flow over 10 Mbit/s, 60 ms one way, queue 10 % of the bandwidth-delay product, packet error rate 1e-5 (one seed). "
-        "Above: the paper's comparison. Below: Kikolo with a ramp-up region wide enough to be seen.",
-        alt.vconcat(*panels).resolve_scale(color="independent"),
-    )
+    return alt.vconcat(*panels).resolve_scale(color="independent")

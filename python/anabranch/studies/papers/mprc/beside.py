@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.results.statistics import jain_index
-from anabranch.studies.papers import measures
+from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc.fairness import FAIR
 from anabranch.studies.papers.mprc.measure import OTHERS, STACKS, per_flow, short, verdict
@@ -18,6 +18,8 @@ from anabranch.studies.papers.study import Claim, Findings, Number, Table
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 WITH = {
     "newreno": "NewReno",
@@ -78,18 +80,15 @@ class _Pairs:
             f"{STACKS[stack]} from {self.alone[stack, 'disjoint']} to {self.rates[stack, 'disjoint', 'other']}"
             for stack in OTHERS
         )
-        return Claim(
+        return _CLAIMS.claim(
             "beside-others",
-            WHERE,
-            "MPRC is compatible and fair in bandwidth competition.",
             found,
-            f"Jain's index of an MPRC flow and another is at least {FAIR} on one path with {says('ospf')}; sprayed with {says('disjoint')}.",
-            ""
-            if found == "holds"
-            else f"When sprayed, stacks whose detector takes reordering for loss fall below their goodput alone: {falls} Mbit/s. MPRC "
-            "fills the queues: "
-            f"NewReno's round trip, for example, takes {self.rtt_ms['newreno', 'disjoint', 'other']} ms instead of "
-            f"{self.rtt_alone_ms['newreno', 'disjoint']}. The thesis tests MPRC beside itself only.",
+            fair=FAIR,
+            one_path=says("ospf"),
+            sprayed=says("disjoint"),
+            falls=falls,
+            rtt=self.rtt_ms["newreno", "disjoint", "other"],
+            rtt_alone=self.rtt_alone_ms["newreno", "disjoint"],
         )
 
     def table(self) -> Table:

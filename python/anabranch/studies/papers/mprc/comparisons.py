@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc.measure import goodput, per_flow, short, verdict
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 DETECTORS = {
     "mprc": "NewReno + FastRTO (MPRC)",
@@ -73,7 +75,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [_claim(rates, seconds), _product(rates)],
         numbers,
-        [_picture(results["comparisons"])],
+        drawn(FIGURES, results["comparisons"]),
         [_table(results["comparisons"], seconds)],
     )
 
@@ -86,18 +88,15 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
     level = [f"{(DETECTORS | CONTROLS)[stack]} {rates[stack, 0.0]}" for stack, far in behind.items() if not far]
     far = [name for stack, name in (DETECTORS | CONTROLS).items() if behind.get(stack)]
     found = verdict(*behind.values())
-    return Claim(
+    return _CLAIMS.claim(
         "comparisons",
-        "Chapter 6",
-        "Under multipath routing MPRC is superior to other congestion control algorithms.",
         found,
-        f"MPRC has {mprc} Mbit/s over Abilene's two paths at random; these stacks have more than 5 % less: {', '.join(far)}.",
-        ""
-        if found == "holds"
-        else f"Stacks that detect loss by time, or learn the length of reordering, do as well for a long flow: {', '.join(level)} "
-        "Mbit/s. In a transfer of 1 MB MPRC "
-        f"takes {seconds['mprc']} s, NewReno with RACK-TLP {seconds['newreno-rack-tlp']}, with TCP-PR {seconds['newreno-tcp-pr']} "
-        "(more in docs/models/reordering.md).",
+        mprc=mprc,
+        far=", ".join(far),
+        level=", ".join(level),
+        seconds_mprc=seconds["mprc"],
+        seconds_rack_tlp=seconds["newreno-rack-tlp"],
+        seconds_tcp_pr=seconds["newreno-tcp-pr"],
     )
 
 
@@ -108,28 +107,30 @@ def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
         "BBR": ("bbr-fast-rto", "bbr-dup-ack"),
     }
     ahead = [rates[with_it, 0.0].value > AHEAD * rates[plain, 0.0].value for with_it, plain in pairs.values()]
-    return Claim(
+    return _CLAIMS.claim(
         "fast-rto-alone",
-        "Chapter 4",
-        "It is FastRTO in place of duplicate ACKs that copes with reordering.",
         verdict(*ahead),
-        "With FastRTO instead of duplicate ACKs, and nothing else changed: "
-        + "; ".join(f"{name} {rates[plain, 0.0]} → {rates[with_it, 0.0]}" for name, (with_it, plain) in pairs.items())
-        + " Mbit/s.",
-        "" if all(ahead) else "Not under every congestion control.",
+        pairs="; ".join(
+            f"{name} {rates[plain, 0.0]} → {rates[with_it, 0.0]}" for name, (with_it, plain) in pairs.items()
+        ),
     )
 
 
-def _picture(result: Result) -> Picture:
+def _chart(result: Result) -> Any:
     names = DETECTORS | CONTROLS
     without = per_flow(result).filter(pl.col("loss") == 0).with_columns(pl.col("stack").replace_strict(names))
     means = measures.summary(without, ["stack"], "mbps")
-    return Picture(
+    return charts.horizontal_bars(means, y="stack", x_title="goodput, Mbit/s", order=list(names.values()))
+
+
+FIGURES = (
+    Figure(
         "comparisons",
         "Left for later: comparisons",
         "Goodput on Abilene over two disjoint paths at random, without errors.",
-        charts.horizontal_bars(means, y="stack", x_title="goodput, Mbit/s", order=list(names.values())),
-    )
+        _chart,
+    ),
+)
 
 
 def _table(result: Result, seconds: Mapping[str, Mean]) -> Table:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from anabranch.engineering.predict.models import mathis
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
 from anabranch.studies.papers.mprc.measure import (
@@ -28,10 +28,12 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING, QUEUES
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 ERROR_RATE = 1e-4
 FIGURES = {"ospf": "Figure 5.7", "disjoint": "Figure 5.8"}
@@ -45,7 +47,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [errors.mprc_on_one_path(), errors.others_on_one_path(), errors.tolerance(), errors.mprc(), errors.others()],
         errors.numbers(),
-        [*(errors.picture(routing, where) for routing, where in FIGURES.items()), errors.over_rates()],
+        drawn(_FIGURES, errors),
         [errors.table()],
     )
 
@@ -81,28 +83,21 @@ class _Errors:
 
     def mprc_on_one_path(self) -> Claim:
         mean = self.rate("mprc", "ospf")
-        return Claim(
-            "errors-one-path-mprc",
-            FIGURES["ospf"],
-            "With an error rate of 1e-4 on one path MPRC still reaches the path's 10 Mbit/s.",
-            verdict(mean.value >= FULL * payload(1)),
-            f"{mean} Mbit/s of {payload(1):.2f}.",
+        return _CLAIMS.claim(
+            "errors-one-path-mprc", verdict(mean.value >= FULL * payload(1)), mean=mean, payload=payload(1)
         )
 
     def others_on_one_path(self) -> Claim:
         below = {stack: self.rate(stack, "ospf").value < WELL_BELOW * payload(1) for stack in OTHERS}
         found = verdict(*below.values())
         predicted = float(mathis(self.rtt_s, ERROR_RATE)) / 1e6
-        return Claim(
+        return _CLAIMS.claim(
             "errors-one-path-others",
-            FIGURES["ospf"],
-            "There NewReno and Cubic stay well below 10 Mbit/s on average, and BBR drops after a good start.",
             found,
-            f"{self.says(OTHERS, 'ospf')}.",
-            ""
-            if found == "holds"
-            else f"At 1e-4 the law of Mathis et al. allows NewReno {predicted:.0f} Mbit/s over {self.rtt_s * 1e3:.0f} ms, so this "
-            f"error rate does not keep it below 10 Mbit/s. {self._where_newreno_falls()}",
+            others=self.says(OTHERS, "ospf"),
+            predicted=predicted,
+            rtt_ms=self.rtt_s * 1000.0,
+            where_newreno_falls=self._where_newreno_falls(),
         )
 
     def _where_newreno_falls(self) -> str:
@@ -130,16 +125,14 @@ class _Errors:
             f"{loss:g}: NewReno {self.swept['newreno', 'ospf', loss]}, MPRC {self.swept['mprc', 'ospf', loss]}"
             for loss in losses
         )
-        return Claim(
+        return _CLAIMS.claim(
             "errors-tolerance",
-            FIGURES["ospf"],
-            "MPRC tolerates errors on a single path that the others do not.",
             found,
-            f"At 1e-4 MPRC has {self.rate('mprc', 'ospf')}, {self.says(OTHERS, 'ospf')}.",
-            ""
-            if found == "holds"
-            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} "
-            f"Mbit/s. BBR, which does not judge by losses, has {self.swept['bbr-dup-ack', 'ospf', losses[-1]]} at {losses[-1]:g}.",
+            mprc=self.rate("mprc", "ospf"),
+            others=self.says(OTHERS, "ospf"),
+            same=same,
+            bbr=self.swept["bbr-dup-ack", "ospf", losses[-1]],
+            greatest=losses[-1],
         )
 
     def mprc(self) -> Claim:
@@ -150,19 +143,15 @@ class _Errors:
         )
         full, steadier = mean.value >= FULL * payload(2), sprayed.value < single.value
         found = verdict(full, steadier)
-        return Claim(
+        return _CLAIMS.claim(
             "errors-sprayed-mprc",
-            FIGURES["disjoint"],
-            "With errors on one of two paths MPRC has all 20 Mbit/s, steadier than on one path.",
             found,
-            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; the rate of arriving bytes varies from "
-            f"second to second by {sprayed} %, on one path by "
-            f"{single} %.",
-            ""
-            if steadier
-            else "On one path, the full queue holds more than half of the window, so halving the window does not empty the link. At "
-            "random, two queues are hardly ever full together."
-            f" {self._steadiness_by_queue()}",
+            mean=mean,
+            of_payload=percent(mean.value / payload(2), 1),
+            sprayed=sprayed,
+            single=single,
+            by_queue=self._steadiness_by_queue(),
+            reason_applies=not steadier,
         )
 
     def _steadiness_by_queue(self) -> str:
@@ -188,15 +177,8 @@ class _Errors:
             bbr.value < min(newreno.value, cubic.value),
         )
         without = ", ".join(f"{STACKS[stack]} {self.rates[stack, 'disjoint', 0.0]}" for stack in OTHERS)
-        return Claim(
-            "errors-sprayed-others",
-            FIGURES["disjoint"],
-            "There NewReno and Cubic fall below 2.5 Mbit/s on average, NewReno's peak is half of a path's rate, and BBR is the worst.",
-            found,
-            f"{self.says(OTHERS, 'disjoint')}; NewReno's greatest second {peak}.",
-            ""
-            if found == "holds"
-            else f"Without errors it is the same ({without}): spraying alone is the cause here. BBR is not the worst in our runs; see Figure 5.5.",
+        return _CLAIMS.claim(
+            "errors-sprayed-others", found, others=self.says(OTHERS, "disjoint"), peak=peak, without=without
         )
 
     def numbers(self) -> list[Number]:
@@ -209,15 +191,10 @@ class _Errors:
             for stack, name in STACKS.items()
         ] + [Number("abilene-errors-disjoint-newreno-peak", *self.newreno_peak())]  # fmt: skip
 
-    def picture(self, routing: str, where: str) -> Picture:
-        return Picture(
-            where.lower().replace(" ", "-").replace(".", "-"),
-            where,
-            f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second.",
-            pictures.over_time(self.bins.filter(pl.col("routing") == routing)),
-        )
+    def over_time(self, routing: str) -> Any:
+        return pictures.over_time(self.bins.filter(pl.col("routing") == routing))
 
-    def over_rates(self) -> Picture:
+    def over_rates(self) -> Any:
         panels = []
         for routing in FIGURES:
             shown = self.sweep.filter(pl.col("routing") == routing).with_columns(pl.col("stack").replace_strict(STACKS))
@@ -226,12 +203,7 @@ class _Errors:
                 charts.lines(shown, x="loss", colour="stack", x_title="error rate", y_title="goodput, Mbit/s", log_x=True,
                              order=list(STACKS.values())),
             ))  # fmt: skip
-        return Picture(
-            "error-rates",
-            "Other error rates",
-            "Goodput over the error rate of one link. On one path MPRC falls where NewReno does.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
     def table(self) -> Table:
         losses = sorted({loss for _, _, loss in self.swept})
@@ -246,3 +218,20 @@ class _Errors:
                 for stack, name in STACKS.items()
             ],
         )
+
+
+def _figure(routing: str, id: str) -> Figure:
+    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second."
+    return Figure(id, FIGURES[routing], caption, lambda errors: errors.over_time(routing))
+
+
+_FIGURES = (
+    _figure("ospf", "figure-5-7"),
+    _figure("disjoint", "figure-5-8"),
+    Figure(
+        "error-rates",
+        "Other error rates",
+        "Goodput over the error rate of one link. On one path MPRC falls where NewReno does.",
+        _Errors.over_rates,
+    ),
+)

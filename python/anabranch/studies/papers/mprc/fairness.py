@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from anabranch.results.statistics import jain_index
-from anabranch.studies.papers import measures
+from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
 from anabranch.studies.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 FAIR = 0.95
 """The least Jain's index (Jain, Chiu and Hawe 1984) that counts as equal shares."""
@@ -37,7 +39,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
             *three.numbers("three", "Figure 5.10", {f"of-three-{n}": (n, ALL) for n in (1, 2, 3)}),
             three.jain_number("three", "Figure 5.10", ALL),
         ],
-        [two.picture("figure-5-9", "Figure 5.9"), three.picture("figure-5-10", "Figure 5.10")],
+        drawn(FIGURES, two, three),
     )
 
 
@@ -83,24 +85,30 @@ class _Applications:
             f"{key}-jain", *self.jain(phase), where=where, what=f"Jain's index from {phase[0]:g} to {phase[1]:g} s"
         )
 
-    def picture(self, name: str, where: str) -> Picture:
+    def chart(self) -> Any:
         names = {text: text for text in self.bins["traffic"].unique().sort()}
-        return Picture(
-            name, where, "Means over seeds, second by second.", pictures.over_time(self.bins, names, "traffic")
-        )
+        return pictures.over_time(self.bins, names, "traffic")
+
+
+FIGURES = (
+    Figure("figure-5-9", "Figure 5.9", "Means over seeds, second by second.", lambda two, _: two.chart()),
+    Figure("figure-5-10", "Figure 5.10", "Means over seeds, second by second.", lambda _, three: three.chart()),
+)
 
 
 def _two(two: _Applications) -> Claim:
     jain, total = two.jain(TOGETHER), two.total(TOGETHER)
     found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2))
-    return Claim(
+    return _CLAIMS.claim(
         "fair-two",
-        "Figure 5.9",
-        "A second application, from 10 to 20 s, gets half of the 20 Mbit/s.",
         found,
-        f"{two.share(1, ALONE)} Mbit/s alone; then {two.share(1, TOGETHER)} and {two.share(2, TOGETHER)}, together {total}, Jain's index "
-        f"{jain} from 15 to 20 s.",
-        "" if found == "holds" else f"Jain's index of at least {FAIR} and {percent(FULL)} of the bound are asked for.",
+        alone=two.share(1, ALONE),
+        first=two.share(1, TOGETHER),
+        second=two.share(2, TOGETHER),
+        total=total,
+        jain=jain,
+        fair=FAIR,
+        full=percent(FULL),
     )
 
 
@@ -109,14 +117,14 @@ def _three(two: _Applications, three: _Applications) -> Claim:
     before, after = two.varies(TOGETHER), three.varies(ALL_AT_FIRST)
     found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2), after.value > before.value)
     shares = ", ".join(str(three.share(number, ALL)) for number in (1, 2, 3))
-    return Claim(
+    return _CLAIMS.claim(
         "fair-three",
-        "Figure 5.10",
-        "Three applications, from 0, 10 and 15 s, share fairly, though less steadily.",
         found,
-        f"{shares} Mbit/s from 20 s on, together {total}, Jain's index {jain}. Five to ten seconds after the last one began, the "
-        f"seconds of an application vary by {after} %, with two applications by {before} %.",
-        ""
-        if found == "holds"
-        else f"Jain's index of at least {FAIR}, {percent(FULL)} of the bound, and seconds that vary more are asked for.",
+        shares=shares,
+        total=total,
+        jain=jain,
+        after=after,
+        before=before,
+        fair=FAIR,
+        full=percent(FULL),
     )

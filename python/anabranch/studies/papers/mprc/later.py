@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch.studies.papers import charts, measures
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import bounds, pictures
 from anabranch.studies.papers.mprc.measure import (
@@ -22,10 +22,12 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno + RACK-TLP"}
 DUPLICATE_ACKS = ("newreno", "cubic", "bbr-dup-ack")
@@ -57,7 +59,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
     return Findings(
         [background.claim(), failures.claim()],
         [*background.numbers(), *failures.numbers()],
-        [background.picture(), failures.picture()],
+        drawn(FIGURES, background, failures),
         [failures.table()],
     )
 
@@ -83,17 +85,12 @@ class _Background:
         ]
         worth = [mprc[load].value > self.rates["mprc", "ospf", load].value for load in left]
         rack = ", ".join(str(self.rates["newreno-rack-tlp", "disjoint", load]) for load in left)
-        return Claim(
+        return _CLAIMS.claim(
             "background",
-            WHERE,
-            "With background traffic MPRC's advantage over NewReno, Cubic and BBR remains.",
             verdict(*ahead, *worth),
-            "MPRC over two paths has "
-            + ", ".join(f"{mprc[load]} Mbit/s of {left[load]:.1f} left by a load of {load} %" for load in left)
-            + f"; NewReno with RACK-TLP {rack}; on one path MPRC has "
-            + ", ".join(str(self.rates["mprc", "ospf", load]) for load in left)
-            + ".",
-            "" if all(ahead) and all(worth) else "It is not ahead, or not above its one path, at every load.",
+            loads=", ".join(f"{mprc[load]} Mbit/s of {left[load]:.1f} left by a load of {load} %" for load in left),
+            rack=rack,
+            one_path=", ".join(str(self.rates["mprc", "ospf", load]) for load in left),
         )
 
     def numbers(self) -> list[Number]:
@@ -105,7 +102,7 @@ class _Background:
             if stack not in DUPLICATE_ACKS
         ]  # fmt: skip
 
-    def picture(self) -> Picture:
+    def chart(self) -> Any:
         panels = []
         for routing in ("disjoint", "ospf"):
             shown = self.runs.filter(pl.col("routing") == routing).with_columns(
@@ -117,12 +114,7 @@ class _Background:
                 charts.lines(means, x="load", colour="stack", x_title="background, % of every link", y_title="goodput, Mbit/s",
                              order=list(ALL_STACKS.values())),
             ))  # fmt: skip
-        return Picture(
-            "background",
-            "Left for later: background traffic",
-            "One flow on Abilene among Pareto bursts (shape 1.5, mean 0.5 s) on every link.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
 
 class _Failures:
@@ -150,21 +142,15 @@ class _Failures:
             if self.bounds[phase] > payload(1)
             for stack in DUPLICATE_ACKS
         ]
-        return Claim(
+        return _CLAIMS.claim(
             "failures",
-            WHERE,
-            "MPRC is robust against failures of links and nodes.",
             verdict(*full, *ahead),
-            "From four seconds after each change on, with routes computed anew after one second: "
-            + ", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items())
-            + " Mbit/s; in the four seconds after the failures "
-            + self._says("mprc", "disjoint", "lost")
-            + ", BBR "
-            + self._says("bbr-dup-ack", "disjoint", "lost")
-            + ". If the source continues to spray over the dead path, MPRC has "
-            + self._says("mprc", "disjoint-for-good", "down")
-            + ".",
-            "" if all(full) else f"{percent(FULL)} of the maximum flow's payload are asked for.",
+            phases=", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items()),
+            mprc=self._says("mprc", "disjoint", "lost"),
+            bbr=self._says("bbr-dup-ack", "disjoint", "lost"),
+            dead_path=self._says("mprc", "disjoint-for-good", "down"),
+            full=percent(FULL),
+            reason_applies=not all(full),
         )
 
     def _says(self, stack: str, routing: str, what: str) -> str:
@@ -179,17 +165,12 @@ class _Failures:
             if stack not in DUPLICATE_ACKS
         ]  # fmt: skip
 
-    def picture(self) -> Picture:
+    def chart(self) -> Any:
         panels = [
             (words, pictures.over_time(self.bins.filter(pl.col("routing") == routing), ALL_STACKS))
             for routing, words in list(REROUTED.items())[:2]
         ]
-        return Picture(
-            "failures",
-            "Left for later: failures",
-            "Los Angeles - Houston fails from 10 to 20 s, Indianapolis from 30 to 40 s; routes are computed anew a second after each change.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
     def table(self) -> Table:
         return Table(
@@ -207,3 +188,19 @@ class _Failures:
                 ),
             ],
         )
+
+
+FIGURES = (
+    Figure(
+        "background",
+        "Left for later: background traffic",
+        "One flow on Abilene among Pareto bursts (shape 1.5, mean 0.5 s) on every link.",
+        lambda background, _: background.chart(),
+    ),
+    Figure(
+        "failures",
+        "Left for later: failures",
+        "Los Angeles - Houston fails from 10 to 20 s, Indianapolis from 30 to 40 s; routes are computed anew a second after each change.",
+        lambda _, failures: failures.chart(),
+    ),
+)

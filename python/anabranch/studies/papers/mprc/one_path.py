@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from anabranch.studies.papers import statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
 from anabranch.studies.papers.mprc.measure import (
@@ -21,10 +22,12 @@ from anabranch.studies.papers.mprc.measure import (
     verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, ATT, GRID, Place
-from anabranch.studies.papers.study import Claim, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
+
+_CLAIMS = statements.beside(__file__)
 
 WITHIN_S = 1.0
 STEP_S = 0.1
@@ -33,7 +36,7 @@ STEP_S = 0.1
 
 def findings(results: Mapping[str, Result]) -> Findings:
     """The findings on each network, and on the stack that is first to reach the path's bandwidth."""
-    claims, numbers, pictures_, times = [], [], [], {}
+    claims, numbers, times = [], [], {}
     for place in (GRID, ABILENE, ATT):
         rates, fast = _rates(results[place.key]), _reached(results[place.key])
         claims.append(_claim(place, rates, fast))
@@ -42,14 +45,21 @@ def findings(results: Mapping[str, Result]) -> Findings:
         slowest = max(fast.values())
         numbers.append(Number(f"{place.key}-ospf-reached", *slowest, where=place.one_path, unit="s",
                               what=f"until the last stack has the link of {place.name}"))  # fmt: skip
-        table = _of_one_path(over_time(results[place.key], pictures.BIN_S))
-        caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
-        pictures_.append(
-            Picture(place.one_path.lower().replace(" ", "-").replace(".", "-"), place.one_path, caption,
-                    pictures.over_time(table))
-        )  # fmt: skip
         times[place.key] = fast
-    return Findings([*claims, _first(times)], numbers, pictures_)
+    return Findings([*claims, _first(times)], numbers, drawn(FIGURES, results))
+
+
+def _figure(place: Place, id: str) -> Figure:
+    caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
+    return Figure(
+        id,
+        place.one_path,
+        caption,
+        lambda results: pictures.over_time(_of_one_path(over_time(results[place.key], pictures.BIN_S))),
+    )
+
+
+FIGURES = (_figure(GRID, "figure-2-3"), _figure(ABILENE, "figure-5-3"), _figure(ATT, "figure-5-4"))
 
 
 def _of_one_path(table: pl.DataFrame) -> pl.DataFrame:
@@ -69,15 +79,11 @@ def _reached(result: Result) -> dict[str, Mean]:
 
 def _claim(place: Place, rates: Mapping[str, Mean], fast: Mapping[str, Mean]) -> Claim:
     full = [rates[stack].value >= FULL * payload(1) and fast[stack].value <= WITHIN_S for stack in STACKS]
-    return Claim(
+    return _CLAIMS.claim(
         f"{place.key}-one-path",
-        place.one_path,
-        "On one path of the grid NewReno, Cubic and BBR come rapidly to 10 Mbit/s and stay there (we ask for a second, and of MPRC too)."
-        if place is GRID
-        else f"On one path of {place.name} all stacks reach 10 Mbit/s within a second, and throughput stays high.",
         verdict(*full),
-        "; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items())
-        + f". All of the link's payload is {payload(1):.2f}.",
+        rates="; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items()),
+        payload=payload(1),
     )
 
 
@@ -88,16 +94,11 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         for place in places
     ]
     found = verdict(*ahead)
-    return Claim(
+    return _CLAIMS.claim(
         "cubic-first",
-        "Figures 5.3 and 5.4",
-        "Cubic has a slight advantage in how fast it reaches the path's bandwidth.",
         found,
-        " ".join(
+        times=" ".join(
             f"{place.name}: {', '.join(f'{name} {times[place.key][stack]} s' for stack, name in STACKS.items())}."
             for place in places
         ),
-        ""
-        if found == "holds"
-        else "The link is full before slow start ends, and slow start is the same for the three window-based stacks.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -26,7 +26,7 @@ from anabranch.studies.papers.mprc.measure import (
     short,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
-from anabranch.studies.papers.study import Number, Picture
+from anabranch.studies.papers.study import Number
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -136,21 +136,18 @@ class Spread:
             if routing in ("ecmp", "disjoint", "ecmp-in-turn", "disjoint-in-turn")
         ]  # fmt: skip
 
-    def picture(self) -> Picture:
-        """The thesis' figure, with the forwarding by which the network is judged and with another."""
-        routings = [self.routing, *(["ecmp"] if self.routing != "ecmp" else ["ecmp-in-turn"])]
+    @property
+    def shown(self) -> list[str]:
+        """The forwarding by which the network is judged, and another."""
+        return [self.routing, "ecmp" if self.routing != "ecmp" else "ecmp-in-turn"]
+
+    def chart(self) -> Any:
+        """The thesis' figure with the forwarding by which the network is judged and with another."""
         panels = [
             (FORWARDING[routing], pictures.over_time(self.bins.filter(pl.col("routing") == routing)))
-            for routing in routings
+            for routing in self.shown
         ]
-        where = self.place.sprayed
-        return Picture(
-            where.lower().replace(" ", "-").replace(".", "-"),
-            where,
-            f"{self.place.name[0].upper()}{self.place.name[1:]}: {' (left) and '.join(FORWARDING[r] for r in routings)} "
-            "(right). Means over seeds, second by second.",
-            charts.side_by_side(panels),
-        )
+        return charts.side_by_side(panels)
 
 
 def without_errors(table: pl.DataFrame) -> pl.DataFrame:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from anabranch.studies.papers import statements
 from anabranch.studies.papers.multipath_forwarding import readings, schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios
-from anabranch.studies.papers.statements import Statements, share
+from anabranch.studies.papers.statements import share
 from anabranch.studies.papers.study import Claim
+
+_CLAIMS = statements.beside(__file__)
 
 PATHS = (1, 2, 3, 4, 5)
 SEVERAL = PATHS[1:]
@@ -15,18 +18,16 @@ THRESHOLDS = (3, 6, 9, 12, 15)
 LOSSES = (0.0, 0.001)
 
 
-def claims(
-    said: Statements, grid: Ratios, thresholds: Ratios, both: Ratios, ports: Ratios, read: Ratios
-) -> list[Claim]:
+def claims(grid: Ratios, thresholds: Ratios, both: Ratios, ports: Ratios, read: Ratios) -> list[Claim]:
     """The claims, from relative goodput: by scheme, paths, difference and loss; by threshold; of both changes over a single path; by a
     hash of ports; and in other readings."""
     means = _Means(grid)
     return [
-        _single_path_claim(said, both),
-        *_figure_4_claims(said, thresholds),
-        *_figure_5_claims(said, means, read),
-        *_figures_6_to_8_claims(said, means, read),
-        _figure_9_claim(said, means, ports),
+        _single_path_claim(both),
+        *_figure_4_claims(thresholds),
+        *_figure_5_claims(means, read),
+        *_figures_6_to_8_claims(means, read),
+        _figure_9_claim(means, ports),
     ]
 
 
@@ -57,43 +58,45 @@ class _Means:
         return found
 
 
-def _single_path_claim(said: Statements, both: Ratios) -> Claim:
+def _single_path_claim(both: Ratios) -> Claim:
     lossless, lossy = (both.at(loss=loss) for loss in LOSSES)
-    return said.claim("both-hurt-a-single-path", [lossless.mean < 1, lossy.mean < 1], lossless=lossless, lossy=lossy)
+    return _CLAIMS.claim("both-hurt-a-single-path", [lossless.mean < 1, lossy.mean < 1], lossless=lossless, lossy=lossy)
 
 
-def _figure_4_claims(said: Statements, ratios: Ratios) -> list[Claim]:
+def _figure_4_claims(ratios: Ratios) -> list[Claim]:
     mean = {(n, t): ratios.at(paths=n, threshold=t, difference=100.0).mean for n in PATHS for t in THRESHOLDS}
     row = {n: _texts([mean[n, t] for t in THRESHOLDS]) for n in PATHS}
     to_best = {n: mean[n, 6 if n < 4 else 9] / max(mean[n, threshold] for threshold in THRESHOLDS) for n in SEVERAL}
     crosses = [mean[few, 6] > mean[many, 6] for few in (2, 3) for many in (4, 5)]
     crosses += [mean[many, 9] > mean[few, 9] for few in (2, 3) for many in (4, 5)]
     return [
-        said.claim(
+        _CLAIMS.claim(
             "thresholds-help-over-several-paths",
             [mean[n, 15] > mean[n, 3] for n in SEVERAL],
             ends="; ".join(f"{n} paths {mean[n, 3]:.2f} and {mean[n, 15]:.2f}" for n in SEVERAL),
         ),
-        said.claim("thresholds-hurt-a-single-path", [mean[1, t] < mean[1, 6] for t in THRESHOLDS if t > 6], row=row[1]),
-        said.claim(
+        _CLAIMS.claim(
+            "thresholds-hurt-a-single-path", [mean[1, t] < mean[1, 6] for t in THRESHOLDS if t > 6], row=row[1]
+        ),
+        _CLAIMS.claim(
             "two-or-three-paths-need-six",
             [mean[n, t] <= 1.1 * mean[n, 6] for n in (2, 3) for t in THRESHOLDS if t > 6],
             two=row[2],
             three=row[3],
         ),
-        said.claim(
+        _CLAIMS.claim(
             "four-or-five-paths-want-more",
             [mean[n, after] > mean[n, before] for n in (4, 5) for before, after in pairwise(THRESHOLDS)],
             four=row[4],
             five=row[5],
         ),
-        said.claim(
+        _CLAIMS.claim(
             "six-for-few-nine-for-many",
             crosses,
             six=_texts([mean[n, 6] for n in SEVERAL]),
             nine=_texts([mean[n, 9] for n in SEVERAL]),
         ),
-        said.claim(
+        _CLAIMS.claim(
             "equation-1-is-near-the-best",
             [value >= 0.9 for value in to_best.values()],
             to_best=", ".join(f"{100 * value:.0f} % over {n} paths" for n, value in to_best.items()),
@@ -101,7 +104,7 @@ def _figure_4_claims(said: Statements, ratios: Ratios) -> list[Claim]:
     ]
 
 
-def _figure_5_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim]:
+def _figure_5_claims(mean: _Means, read: Ratios) -> list[Claim]:
     default, threshold = schemes.STANDARD.label, schemes.THRESHOLD.label
     below = [mean(default, n, difference) < 1 for n in SEVERAL for difference in mean.unequal]
     five = {
@@ -113,7 +116,7 @@ def _figure_5_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim
         return ", ".join(f"{mean(threshold, n, 25, loss):.2f} and {mean(threshold, n, 100, loss):.2f}" for n in (4, 5))
 
     return [
-        said.claim(
+        _CLAIMS.claim(
             "plain-tcp-below-a-single-path",
             below,
             little=mean.row(default, 25),
@@ -121,15 +124,15 @@ def _figure_5_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim
             below=f"{sum(below)} of {len(below)}",
             few=read.at(reading=readings.FEW_FLOWS, scheme=default),
         ),
-        said.claim(
+        _CLAIMS.claim(
             "threshold-grows-linearly",
             mean.steps(threshold),
             equal=mean.row(threshold, 0),
             much=mean.row(threshold, 100),
             lossy=mean.row(threshold, 100, 0.001),
         ),
-        said.claim("some-difference-helps", [five[25.0].mean > five[0.0].mean], little=five[25.0], equal=five[0.0]),
-        said.claim(
+        _CLAIMS.claim("some-difference-helps", [five[25.0].mean > five[0.0].mean], little=five[25.0], equal=five[0.0]),
+        _CLAIMS.claim(
             "much-difference-hurts",
             [mean(threshold, n, 100, loss) < mean(threshold, n, 25, loss) for n in (4, 5) for loss in LOSSES],
             lossless=pairs(0.0),
@@ -138,14 +141,14 @@ def _figure_5_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim
     ]
 
 
-def _figures_6_to_8_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim]:
+def _figures_6_to_8_claims(mean: _Means, read: Ratios) -> list[Claim]:
     standard, delayed, modified = (one.label for one in (schemes.STANDARD, schemes.DELAYED, schemes.MODIFIED))
     threshold, integrated = schemes.THRESHOLD.label, schemes.INTEGRATED.label
     degraded = [mean(one, n, 100) < mean(one, n, 0) for one in (standard, delayed) for n in SEVERAL]
     below = [mean(one, n, 100) < 1 for one in (standard, delayed) for n in SEVERAL]
     few = [read.at(reading=readings.FEW_FLOWS, scheme=one) for one in (threshold, modified, integrated)]
     return [
-        said.claim(
+        _CLAIMS.claim(
             "receivers-as-they-are-degrade",
             [*degraded, *below],
             standard=f"{mean.row(standard, 0)} and {mean.row(standard, 100)}",
@@ -153,18 +156,18 @@ def _figures_6_to_8_claims(said: Statements, mean: _Means, read: Ratios) -> list
             degraded=share(degraded),
             below=f"{sum(below)} of {len(below)}",
         ),
-        said.claim(
+        _CLAIMS.claim(
             "modified-delayed-ack-doubles",
             [mean(modified, n, difference) > 2 for n in (2, 3) for difference in mean.differences],
             two=min(mean(modified, 2, difference) for difference in mean.differences),
             three=min(mean(modified, 3, difference) for difference in mean.differences),
         ),
-        said.claim(
+        _CLAIMS.claim(
             "modified-delayed-ack-stops-at-three",
             [mean(modified, n, d) <= 1.1 * mean(modified, 3, d) for n in (4, 5) for d in mean.unequal],
             rows="; ".join(f"{mean.row(modified, difference)} at {difference:g} %" for difference in mean.unequal),
         ),
-        said.claim(
+        _CLAIMS.claim(
             "modified-delayed-ack-with-loss",
             [
                 mean(modified, n, d, 0.001) > max(mean(standard, n, d, 0.001), mean(delayed, n, d, 0.001))
@@ -175,7 +178,7 @@ def _figures_6_to_8_claims(said: Statements, mean: _Means, read: Ratios) -> list
             delayed=mean.row(delayed, 100, 0.001),
             modified=mean.row(modified, 100, 0.001),
         ),
-        said.claim(
+        _CLAIMS.claim(
             "integrated-is-best",
             [
                 mean(integrated, n, d, loss) > max(mean(threshold, n, d, loss), mean(modified, n, d, loss))
@@ -191,13 +194,13 @@ def _figures_6_to_8_claims(said: Statements, mean: _Means, read: Ratios) -> list
     ]
 
 
-def _figure_9_claim(said: Statements, mean: _Means, ports: Ratios) -> Claim:
+def _figure_9_claim(mean: _Means, ports: Ratios) -> Claim:
     label = schemes.FLOW_LEVEL.label
     linear, alike = mean.steps(label), []
     for n in SEVERAL:
         values = [mean(label, n, difference, loss) for difference in mean.differences for loss in LOSSES]
         alike.append(max(values) <= 1.15 * min(values))
-    return said.claim(
+    return _CLAIMS.claim(
         "flow-level-grows-with-paths",
         [*linear, *alike],
         equal=mean.row(label, 0),

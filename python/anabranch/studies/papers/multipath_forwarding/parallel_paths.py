@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.foundation import units
-from anabranch.studies.papers import statements
 from anabranch.studies.papers.multipath_forwarding import parallel_claims, parallel_figures, readings, schemes, spread
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, relative, total
 from anabranch.studies.papers.multipath_forwarding.parallel_claims import LOSSES, PATHS, THRESHOLDS
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.study import Experiment, Findings
+from anabranch.studies.papers.study import Experiment, Findings, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -71,9 +70,8 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     thresholds = Ratios(relative(_collected(results, "figure-4", _FIGURE_4_DIFFERENCES), lossy))
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
     both = Ratios(relative(total(results["both-on-a-single-path"], _KEYS), single, on=["loss"]))
-    said = statements.load(lab.folder)
-    claims = parallel_claims.claims(said, grid, thresholds, both, ports, readings.ratios(results))
-    pictures = parallel_figures.pictures(grid, thresholds)
+    claims = parallel_claims.claims(grid, thresholds, both, ports, readings.ratios(results))
+    pictures = drawn(parallel_figures.FIGURES, parallel_figures.Parallel(grid, thresholds))
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)
 

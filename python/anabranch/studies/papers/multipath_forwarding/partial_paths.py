@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch.studies.papers import charts
+from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.multipath_forwarding import schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import (
     REACH,
@@ -19,12 +19,14 @@ from anabranch.studies.papers.multipath_forwarding.goodput import (
     total,
 )
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.statements import judged, share
-from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture
+from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
     from anabranch.studies.papers.study import Lab
+
+_CLAIMS = statements.beside(__file__)
 
 SCENARIO = "partial-paths.toml"
 TWO_LSPS, THREE_LSPS = "two LSPs", "three LSPs"
@@ -95,7 +97,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
                     where=f"Figure 11 ({figure})",
                 )
             )
-    return Findings(claims, numbers, _pictures(lab, ratios))
+    return Findings(claims, numbers, drawn(FIGURES, lab, ratios))
 
 
 def _ratios(results: Mapping[str, Result], name: str, loss: float) -> pl.DataFrame:
@@ -119,22 +121,20 @@ def _figure_10_claims(
     packet_close = in_reach(lab, packet, percent=True)
     flow_close = in_reach(lab, lsps)
     standard = ratios.at(scheme=schemes.STANDARD.label, cost=EQUAL, loss=0.0)
-    rule = f"Within reach: relative goodput within {REACH:.0%} of the published one."
     return [
-        Claim(
+        _CLAIMS.claim(
             "two-equal-cost-paths",
-            "Section IV.C, Figure 10",
-            "Over two equal-cost paths the modified delayed ACK and the integrated scheme gain 80 %, the threshold of six 94 %.",
-            judged(packet_close),
-            "Gains: " + ", ".join(f"{_SAID[key]} {gain(one)} %" for key, one in packet.items()) + f". {rule}",
-            f"Plain TCP gains as much, {gain(standard)} %: both paths take equally long, and packets sent in turn hardly overtake each other.",
+            packet_close,
+            gains=", ".join(f"{_SAID[key]} {gain(one)} %" for key, one in packet.items()),
+            reach=REACH,
+            standard=gain(standard),
         ),
-        Claim(
+        _CLAIMS.claim(
             "label-switched-paths",
-            "Section IV.C, Figure 10",
-            "Flow by flow, two label-switched paths bring 2.1 times a single path, three 3.8 times.",
-            judged(flow_close),
-            f"{lsps['figure-10-two-lsps']} and {lsps['figure-10-three-lsps']} times. {rule}",
+            flow_close,
+            two=lsps["figure-10-two-lsps"],
+            three=lsps["figure-10-three-lsps"],
+            reach=REACH,
         ),
     ]
 
@@ -162,75 +162,62 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
     def row(loss: float, names: Sequence[str]) -> str:
         return ", ".join(f"{name} {at(name, loss)}" for name in names)
 
-    where = "Section IV.C, Figure 11"
     return [
-        Claim(
+        _CLAIMS.claim(
             "half-the-cost-makes-three-paths",
-            where,
-            "At half the cost of R0-R2 equal-cost routing finds three paths.",
-            "does not hold" if all(halved) else "holds",
-            f"At half the cost every scheme has exactly the goodput that it has at the full cost: plain TCP {at(standard, 0.0, HALVED)}, threshold "
-            f"{at(schemes.THRESHOLD.label, 0.0, HALVED)}.",
-            "Half the cost makes the two paths over R2 cheaper (2.5 against 4 links). At twice the cost all three cost 4. We take "
-            "this cost for Figure 11.",
+            graded(not all(halved), False),
+            standard=at(standard, 0.0, HALVED),
+            threshold=at(schemes.THRESHOLD.label, 0.0, HALVED),
         ),
-        Claim(
-            "proposals-beat-two-lsps",
-            f"{where} (a)",
-            "Over three equal-cost paths all proposals do better than standard TCP and than two label-switched paths.",
-            judged(better),
-            f"{row(0.0, [*proposed, standard])}, two LSPs {two}.",
-        ),
-        Claim(
-            "three-lsps-are-best",
-            f"{where} (a, b)",
-            "Three label-switched paths, flow by flow, bring the most, with link loss as well.",
-            judged(greatest),
-            f"Three LSPs {three}, with link loss {at(THREE_LSPS, 0.001, None)}; {share(greatest)} with packet-level schemes.",
-            "Equal-cost routing sends half of all packets over R5, so it stops at twice 100 Mbit/s. A split into thirds could use "
-            "232 of the 255 Mbit/s.",
-        ),
-        Claim(
+        _CLAIMS.claim("proposals-beat-two-lsps", better, schemes=row(0.0, [*proposed, standard]), two=two),
+        _CLAIMS.claim("three-lsps-are-best", greatest, three=three, lossy=at(THREE_LSPS, 0.001, None)),
+        _CLAIMS.claim(
             "thresholds-better-with-loss",
-            f"{where} (b)",
-            "With link loss 0.001 schemes with a greater threshold do better than the modified delayed ACK.",
-            judged(lossy),
-            f"{row(0.001, proposed)}, no delay {at(standard, 0.001)}.",
-            "" if all(lossy) else f"Seed by seed the threshold is ahead of the modified delayed ACK by {ahead}.",
+            lossy,
+            schemes=row(0.001, proposed),
+            standard=at(standard, 0.001),
+            ahead=ahead,
         ),
     ]
 
 
-def _pictures(lab: Lab, ratios: Ratios) -> list[Picture]:
+def _chart(lab: Lab, ratios: Ratios, cost: float, loss: float) -> Any:
+    keep = (pl.col("loss") == loss) & ((pl.col("cost") == cost) | pl.col("cost").is_null())
     theirs = [(label, 1 + (lab.published[key].value or 0) / 100) for key, label in _SAID.items()]
     theirs += [(label, lab.published[key].value or 0) for key, label in _SAID_LSPS.items()]
     published = pl.DataFrame([("", *one) for one in theirs], schema=["x", "scheme", "mean"], orient="row")
+    return charts.bars(
+        Ratios(ratios.table.filter(keep)).summary("scheme").with_columns(x=pl.lit("")),
+        x="x",
+        colour="scheme",
+        x_title="",
+        y_title="relative goodput",
+        order=_LABELS,
+        published=published if cost == EQUAL else None,
+    )
 
-    def chart(cost: float, loss: float) -> Any:
-        keep = (pl.col("loss") == loss) & ((pl.col("cost") == cost) | pl.col("cost").is_null())
-        table = Ratios(ratios.table.filter(keep)).summary("scheme").with_columns(x=pl.lit(""))
-        return charts.bars(
-            table,
-            x="x",
-            colour="scheme",
-            x_title="",
-            y_title="relative goodput",
-            order=_LABELS,
-            published=published if cost == EQUAL else None,
-        )
 
-    eleven = [("without loss", chart(DOUBLED, 0.0)), ("link loss 0.001", chart(DOUBLED, 0.001))]
-    return [
-        Picture(
-            "figure-10",
-            "Figure 10 (b)",
-            "Two equal-cost paths that share a link, and two or three label-switched paths; crosses are the paper's.",
-            chart(EQUAL, 0.0),
-        ),
-        Picture(
-            "figure-11",
-            "Figure 11",
-            "The same schemes, with a cost of R0-R2 that makes three equal-cost paths; (b) with link loss.",
-            charts.side_by_side(eleven, one_scale=True),
-        ),
-    ]
+def _two_equal(lab: Lab, ratios: Ratios) -> Any:
+    return _chart(lab, ratios, EQUAL, 0.0)
+
+
+def _three_equal(lab: Lab, ratios: Ratios) -> Any:
+    titled = {"without loss": 0.0, "link loss 0.001": 0.001}
+    panels = [(title, _chart(lab, ratios, DOUBLED, loss)) for title, loss in titled.items()]
+    return charts.side_by_side(panels, one_scale=True)
+
+
+FIGURES = (
+    Figure(
+        "figure-10",
+        "Figure 10 (b)",
+        "Two equal-cost paths that share a link, and two or three label-switched paths; crosses are the paper's.",
+        _two_equal,
+    ),
+    Figure(
+        "figure-11",
+        "Figure 11",
+        "The same schemes, with a cost of R0-R2 that makes three equal-cost paths; (b) with link loss.",
+        _three_equal,
+    ),
+)

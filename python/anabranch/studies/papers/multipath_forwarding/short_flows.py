@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from anabranch.foundation import units
-from anabranch.studies.papers import charts
+from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.multipath_forwarding import backbone, schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, gain, relative
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
-from anabranch.studies.papers.statements import judged
-from anabranch.studies.papers.study import Claim, Experiment, Findings, Number, Picture
+from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, drawn
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
     from anabranch.studies.papers.study import Lab
+
+_CLAIMS = statements.beside(__file__)
 
 SCENARIO = "vbns-web.toml"
 _ACKS = {schemes.STANDARD.ack: "single", schemes.MODIFIED.ack: "single-modified-delayed-ACK"}
@@ -59,7 +60,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
             Number(f"web-{scheme.name}", one.mean, one.half_width, what=what, unit="%", where="Section IV.D")
         )
     two_at_once = Ratios(relative(_speed(results[f"web-{_TWO_AT_ONCE}"]), singles[schemes.STANDARD.ack]))
-    return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, [_picture(ratios)])
+    return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, drawn(FIGURES, ratios))
 
 
 def _speed(result: Result) -> pl.DataFrame:
@@ -83,25 +84,19 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
     less = [short[scheme].mean < long[scheme].mean for scheme in claimed]
     delayed = (schemes.MODIFIED, schemes.INTEGRATED)
     rows = ", ".join(f"{scheme.label} {gain(short[scheme])} % (FTP {gain(long[scheme])} %)" for scheme in claimed)
-    reason = (
-        "A delayed ACK costs a short flow more time than a second path saves. Its first segment, alone in the initial window, waits "
-        "200 ms for its ACK, and so does an odd last segment. Against a single path with the same receiver "
-        + " and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed)
-        + f". With an initial window of two segments the modified delayed ACK is at {gain(two_at_once.at())} % instead."
-    )
-    return Claim(
+    return _CLAIMS.claim(
         "short-flows-gain-less",
-        "Section IV.D",
-        "Short flows, as of web pages, gain from several paths too, but not as much as FTP.",
-        judged([*gains, *less]),
-        f"Of 1 / mean completion time under congesting other traffic: {rows}.",
-        "" if all(gains) else reason,
+        [*gains, *less],
+        rows=rows,
+        same_receiver=" and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed),
+        two_at_once=gain(two_at_once.at()),
+        reason_applies=not all(gains),
     )
 
 
-def _picture(ratios: Ratios) -> Picture:
+def _chart(ratios: Ratios) -> Any:
     table = ratios.summary("against", "scheme").with_columns((pl.col("mean") - 1) * 100, pl.col("half_width") * 100)
-    chart = charts.bars(
+    return charts.bars(
         table,
         x="against",
         colour="scheme",
@@ -110,6 +105,8 @@ def _picture(ratios: Ratios) -> Picture:
         order=[scheme.label for scheme in _SCHEMES],
         x_order=[STANDARD_RECEIVER, SAME_RECEIVER],
     )
-    return Picture(
-        "short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", chart
-    )
+
+
+FIGURES = (
+    Figure("short-flows", "Section IV.D", "Gain of short flows over the vBNS under congesting other traffic.", _chart),
+)

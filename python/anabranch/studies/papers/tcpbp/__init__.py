@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from anabranch.results.result import Result
-from anabranch.studies.papers.study import Experiment, Findings, Lab
+from anabranch.studies.papers.study import Experiment, Findings, Lab, drawn
 from anabranch.studies.papers.tcpbp import (
     absolute,
     asymmetry,
@@ -30,5 +30,5 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """The findings of the study."""
     evidence = Evidence(lab, results)
     return Findings(
-        claims.all_of(evidence), numbers.all_of(evidence), pictures.all_of(evidence), tables.all_of(evidence)
+        claims.all_of(evidence), numbers.all_of(evidence), drawn(pictures.FIGURES, evidence), tables.all_of(evidence)
     )

@@ -9,26 +9,11 @@ import polars as pl
 from anabranch.pages.report.chart import PALETTE
 from anabranch.studies.papers import charts
 from anabranch.studies.papers.measures import over_seeds
-from anabranch.studies.papers.study import Picture
+from anabranch.studies.papers.study import Figure
 from anabranch.studies.papers.tcpbp import asymmetry, law, networks, running_times
 from anabranch.studies.papers.tcpbp.evidence import METRICS, OTHERS, Evidence
 from anabranch.studies.papers.tcpbp.networks import TCPBP
 from anabranch.studies.papers.tcpbp.throughput import FLOWS
-
-
-def all_of(evidence: Evidence) -> list[Picture]:
-    """All pictures, in the order of the paper."""
-    return [
-        _topology(evidence),
-        _gains(evidence),
-        _pairs(evidence),
-        _fairness(evidence),
-        _times(evidence),
-        _law(evidence),
-        _asymmetry(evidence),
-        _hysteresis(evidence),
-    ]
-
 
 _LOG = alt.Scale(type="log", nice=False)
 
@@ -47,7 +32,7 @@ def _data(rows: list[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=rows)
 
 
-def _topology(evidence: Evidence) -> Picture:
+def _topology(evidence: Evidence) -> Any:
     names = [node.name for node in evidence.bed.topology.nodes]
     places = {
         name: (sin(2 * pi * place / len(names)), cos(2 * pi * place / len(names))) for place, name in enumerate(names)
@@ -70,16 +55,10 @@ def _topology(evidence: Evidence) -> Picture:
         base.mark_circle(size=420, color="#334155", opacity=1),
         base.mark_text(color="white", fontWeight="bold").encode(text="name:N"),
     ).properties(width=360, height=340)
-    return Picture(
-        "figure-2",
-        "Figure 2",
-        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it "
-        "loses (Figure 4).",
-        chart,
-    )
+    return chart
 
 
-def _gains(evidence: Evidence) -> Picture:
+def _gains(evidence: Evidence) -> Any:
     rows, published = [], []
     for label in OTHERS:
         for flows in FLOWS:
@@ -96,15 +75,10 @@ def _gains(evidence: Evidence) -> Picture:
         x_order=[str(flows) for flows in FLOWS],
         published=pl.DataFrame(published),
     )
-    return Picture(
-        "table-3",
-        "Table 3",
-        "Throughput of TCPBP's routes over that of other metrics' routes, where they differ; crosses are the paper's ratios.",
-        chart,
-    )
+    return chart
 
 
-def _pairs(evidence: Evidence) -> Picture:
+def _pairs(evidence: Evidence) -> Any:
     value, chosen, rates = networks.law(evidence.bed.topology), evidence.bed.chosen, evidence.rates
     rows: list[dict[str, Any]] = []
     for label, metric in OTHERS.items():
@@ -130,15 +104,10 @@ def _pairs(evidence: Evidence) -> Picture:
         ),
         base.mark_text(dx=4, dy=-7, fontSize=9).encode(text="pair:N"),
     ).properties(width=charts.WIDTH, height=charts.WIDTH - 40)
-    return Picture(
-        "differing-pairs",
-        "Table 3, pair by pair",
-        "Ten flows: TCPBP's throughput over another metric's for each pair whose routes differ, by the law and measured. Below 1 TCPBP is worse.",
-        chart,
-    )
+    return chart
 
 
-def _fairness(evidence: Evidence) -> Picture:
+def _fairness(evidence: Evidence) -> Any:
     rows, published = [], []
     for label in METRICS:
         for flows in FLOWS:
@@ -156,15 +125,10 @@ def _fairness(evidence: Evidence) -> Picture:
         x_order=[str(flows) for flows in FLOWS],
         published=pl.DataFrame(published),
     )
-    return Picture(
-        "table-5",
-        "Table 5",
-        "Fairness among the flows of a pair, averaged over all pairs; crosses are the paper's.",
-        chart,
-    )
+    return chart
 
 
-def _times(evidence: Evidence) -> Picture:
+def _times(evidence: Evidence) -> Any:
     rows = [
         {"nodes": int(size), "way": way, "seconds": seconds, "kind": "ours"}
         for way in running_times.WAYS
@@ -185,15 +149,10 @@ def _times(evidence: Evidence) -> Picture:
         base.mark_point(filled=True),
         alt.Chart(_data(crosses)).mark_point(shape="cross", size=70, strokeWidth=2).encode(x=x, y=y, color=colour),
     ).properties(width=charts.WIDTH, height=charts.HEIGHT)
-    return Picture(
-        "table-6",
-        "Table 6, and on",
-        "Time to find all routes by the number of nodes; crosses are the paper's MATLAB.",
-        chart,
-    )
+    return chart
 
 
-def _law(evidence: Evidence) -> Picture:
+def _law(evidence: Evidence) -> Any:
     table = evidence.sweep.filter(pl.col("stack") == law.CUBIC).with_columns(
         rtt=pl.col("delay").str.strip_suffix("ms").cast(pl.Float64) * 2
     )
@@ -222,16 +181,10 @@ def _law(evidence: Evidence) -> Picture:
         measured.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title="Mbit/s", scale=_LOG), y2="high:Q"),
         measured.mark_point(filled=True),
     ).properties(width=charts.WIDTH, height=charts.HEIGHT)
-    return Picture(
-        "law",
-        "Section 3",
-        "One CUBIC flow over a lossy link of 1 Gbit/s. Its goodput falls more steeply than the law at long RTTs with few losses, and "
-        "at any RTT with many losses.",
-        chart,
-    )
+    return chart
 
 
-def _asymmetry(evidence: Evidence) -> Picture:
+def _asymmetry(evidence: Evidence) -> Any:
     rows = []
     for (shape, kind), found in evidence.asymmetry.items():
         short = shape.rpartition("/")[2]
@@ -255,15 +208,10 @@ def _asymmetry(evidence: Evidence) -> Picture:
         x_order=[shape.rpartition("/")[2] for shape in asymmetry.shapes(evidence.lab)],
         order=[f"{kind}, {how}" for kind in asymmetry.KINDS for how in ("by the law", "measured")],
     )
-    return Picture(
-        "asymmetry",
-        "Section 5.2, asymmetric networks",
-        "TCPBP's gain over delay for pairs whose round trips differ, on links that are the same in both directions and on links that are not.",
-        chart,
-    )
+    return chart
 
 
-def _hysteresis(evidence: Evidence) -> Picture:
+def _hysteresis(evidence: Evidence) -> Any:
     rows = [
         {
             "threshold": f"{float(row['hysteresis']):.0%}",
@@ -281,13 +229,61 @@ def _hysteresis(evidence: Evidence) -> Picture:
         y_title="changes of 90 routes a minute",
         x_order=[row["threshold"] for row in rows],
     )
-    return Picture(
-        "hysteresis",
-        "Section 7, hysteresis",
-        "Changes of measured routes in a network that does not change. The threshold says how much better another path must be.",
-        chart,
-    )
+    return chart
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64, "half_width": pl.Float64})
+
+
+FIGURES = (
+    Figure(
+        "figure-2",
+        "Figure 2",
+        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it loses (Figure 4).",
+        _topology,
+    ),
+    Figure(
+        "table-3",
+        "Table 3",
+        "Throughput of TCPBP's routes over that of other metrics' routes, where they differ; crosses are the paper's ratios.",
+        _gains,
+    ),
+    Figure(
+        "differing-pairs",
+        "Table 3, pair by pair",
+        "Ten flows: TCPBP's throughput over another metric's for each pair whose routes differ, by the law and measured. Below 1 TCPBP is worse.",
+        _pairs,
+    ),
+    Figure(
+        "table-5",
+        "Table 5",
+        "Fairness among the flows of a pair, averaged over all pairs; crosses are the paper's.",
+        _fairness,
+    ),
+    Figure(
+        "table-6",
+        "Table 6, and on",
+        "Time to find all routes by the number of nodes; crosses are the paper's MATLAB.",
+        _times,
+    ),
+    Figure(
+        "law",
+        "Section 3",
+        "One CUBIC flow over a lossy link of 1 Gbit/s. Its goodput falls more steeply than the law at long RTTs with few losses, and at any RTT with many losses.",
+        _law,
+    ),
+    Figure(
+        "asymmetry",
+        "Section 5.2, asymmetric networks",
+        "TCPBP's gain over delay for pairs whose round trips differ, on links that are the same in both directions and on links that are not.",
+        _asymmetry,
+    ),
+    Figure(
+        "hysteresis",
+        "Section 7, hysteresis",
+        "Changes of measured routes in a network that does not change. The threshold says how much better another path must be.",
+        _hysteresis,
+    ),
+)
+"""In the order of the paper."""

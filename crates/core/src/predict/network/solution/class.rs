@@ -54,7 +54,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The interval of each class. It holds 90 % of the single runs of random scenarios, each with the same weight; `python -m bench.predict` measures it.
+/// The interval of each class. It holds 90 % of the single runs of random scenarios, each with the same weight; `python -m validation.predict` measures it.
 static CALIBRATION: LazyLock<BTreeMap<String, Interval>> =
     LazyLock::new(|| serde_json::from_str(include_str!("calibration.json")).expect("the bench writes valid JSON"));
 

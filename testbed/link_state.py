@@ -3,7 +3,7 @@
 from collections import deque
 from statistics import fmean
 
-from anabranch.studies.papers.tcpbp.testbed.plan import SAMPLES
+from testbed.plan import SAMPLES
 
 LEAST_PACKETS = 500
 """Least number of packets in an interval for a sample of the loss."""

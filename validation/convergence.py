@@ -260,7 +260,7 @@ def converge(topology: Topology, *, silently: bool) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m bench.convergence", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.convergence", description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="of each kind of failure (default 5)")
     runs = parser.parse_args(arguments).runs
     topology = network()

@@ -4,7 +4,7 @@ import tomlkit
 
 from anabranch.engines.kernel.linux_network.cables import LONGEST
 from anabranch.scenario import Scenario
-from anabranch.studies.papers.tcpbp.testbed.plan import Plan
+from testbed.plan import Plan
 
 
 def scenario(plan: Plan, seed: int) -> Scenario:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from anabranch.studies.papers.tcpbp.networks import DELAY, Chosen, Pair, Path
-from anabranch.studies.papers.tcpbp.testbed.plan import (
+from testbed.plan import (
     FIRST_PROBE_PORT,
     HOST_PORT,
     METRICS,

@@ -1,4 +1,4 @@
-"""The paper's testbed, live: Linux's TCP over Open vSwitch, with an OpenFlow controller that measures links and installs routes.
+"""The testbed of TCPBP, live: Linux's TCP over Open vSwitch, with an OpenFlow controller that measures links and installs routes.
 
 | task | file |
 |---|---|
@@ -13,5 +13,5 @@
 | the rules of the switches | ``rules.py`` |
 | tests, their results, and the page | ``measuring.py``, ``page.py``, ``__main__.py`` |
 
-``python -m anabranch.studies.papers.tcpbp.testbed`` needs root, Open vSwitch, iperf3, and ``pip install os-ken``.
+``make testbed`` needs root, Open vSwitch and iperf3.
 """

@@ -10,8 +10,8 @@ import polars as pl
 
 from anabranch.studies.papers.tcpbp import networks
 from anabranch.studies.papers.tcpbp.networks import DELAY, HOPS, TCPBP, Chosen, Pair, Path
-from anabranch.studies.papers.tcpbp.testbed.lab import Testbed
-from anabranch.studies.papers.tcpbp.testbed.plan import METRICS, SOURCE_PORTS, Plan, source_port
+from testbed.lab import Testbed
+from testbed.plan import METRICS, SOURCE_PORTS, Plan, source_port
 
 SHOWN: Pair = ("1", "10")
 """Table 4's pair."""

@@ -18,12 +18,12 @@ from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.foundation.output_files import write_json
 from anabranch.studies.papers.tcpbp.networks import Chosen
-from anabranch.studies.papers.tcpbp.testbed import cabling
-from anabranch.studies.papers.tcpbp.testbed.hosts import Hosts
-from anabranch.studies.papers.tcpbp.testbed.plan import INTERVAL_S, Files, Plan, port_name
-from anabranch.studies.papers.tcpbp.testbed.switches import Switches
+from testbed import cabling
+from testbed.hosts import Hosts
+from testbed.plan import INTERVAL_S, Files, Plan, port_name
+from testbed.switches import Switches
 
-_CONTROLLER = "anabranch.studies.papers.tcpbp.testbed.controller"
+_CONTROLLER = "testbed.controller"
 _LATE_S = 3 * INTERVAL_S
 
 

@@ -8,8 +8,8 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from bench.fast_rto.cases import Case, random_cases, thesis
-from bench.fast_rto.runs import Outcome, run
+from validation.fast_rto.cases import Case, random_cases, thesis
+from validation.fast_rto.runs import Outcome, run
 from validation.work import in_parallel
 
 TRAINING_SEED, HELD_OUT_SEED, DESIGN_SEED = 1, 2, 3

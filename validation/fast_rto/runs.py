@@ -9,7 +9,7 @@ from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.array_types import Columns
 from anabranch.scenario import Scenario
-from bench.fast_rto.cases import Case
+from validation.fast_rto.cases import Case
 
 SECONDS = 25
 WARM_UP_SECONDS = 5

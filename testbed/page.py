@@ -13,8 +13,8 @@ from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from anabranch.studies.papers.tcpbp import copies, networks
 from anabranch.studies.papers.tcpbp.networks import DELAY, HOPS, TCPBP, Chosen, Pair
-from anabranch.studies.papers.tcpbp.testbed.measuring import BUSY, SECONDS, SHOWN, WARM_UP_S, Log
-from anabranch.studies.papers.tcpbp.testbed.plan import CAPACITY_BPS, METRICS, PROBE_BPS, PROBED_S, Plan
+from testbed.measuring import BUSY, SECONDS, SHOWN, WARM_UP_S, Log
+from testbed.plan import CAPACITY_BPS, METRICS, PROBE_BPS, PROBED_S, Plan
 
 FILE, TABLE, ROUTES = "testbed.md", "testbed.csv", "testbed-routes.json"
 SEEDS = 3

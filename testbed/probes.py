@@ -8,8 +8,8 @@ from types import TracebackType
 
 import numpy as np
 
-from anabranch.studies.papers.tcpbp.testbed.hosts import Hosts
-from anabranch.studies.papers.tcpbp.testbed.plan import FIRST_PROBE_PORT, PROBE_BPS, PROBE_BYTES, Plan, address
+from testbed.hosts import Hosts
+from testbed.plan import FIRST_PROBE_PORT, PROBE_BPS, PROBE_BYTES, Plan, address
 
 _STEP_S = 0.01
 _HEADERS = 28

@@ -1,4 +1,4 @@
-"""The testbed's controller, a separate program: ``python -m anabranch.studies.papers.tcpbp.testbed.controller DIRECTORY``.
+"""The testbed's controller, a separate program: ``python -m testbed.controller DIRECTORY``.
 
 Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
 switch and which the neighbour returns to it. It computes the routes of all metrics by the mean of three samples. It installs only changed rules.
@@ -24,10 +24,10 @@ from os_ken.ofproto import ofproto_v1_3
 from anabranch.foundation.output_files import write_json
 from anabranch.network.topologies import Link, Node, Topology
 from anabranch.studies.papers.tcpbp import networks
-from anabranch.studies.papers.tcpbp.testbed import rules
-from anabranch.studies.papers.tcpbp.testbed.link_state import LinkState
-from anabranch.studies.papers.tcpbp.testbed.plan import CONTROLLER_PORT, INTERVAL_S, METRICS, Files
-from anabranch.studies.papers.tcpbp.testbed.rules import Rule
+from testbed import rules
+from testbed.link_state import LinkState
+from testbed.plan import CONTROLLER_PORT, INTERVAL_S, METRICS, Files
+from testbed.rules import Rule
 
 DELAY_PROBES = 20
 """Number of delay probes in an interval, for each direction of a cable."""
@@ -188,8 +188,8 @@ def main(arguments: Sequence[str]) -> None:
     logging.basicConfig(filename=Controller.files.log, level=logging.WARNING)
     cfg.CONF(args=["--ofp-listen-host=0.0.0.0", f"--ofp-tcp-listen-port={CONTROLLER_PORT}"], project="os_ken")
     # os-ken finds an application by the name of its module, but this module's name is __main__.
-    sys.modules["anabranch.studies.papers.tcpbp.testbed.controller"] = sys.modules["__main__"]
-    app_manager.AppManager.run_apps(["anabranch.studies.papers.tcpbp.testbed.controller"])
+    sys.modules["testbed.controller"] = sys.modules["__main__"]
+    app_manager.AppManager.run_apps(["testbed.controller"])
 
 
 if __name__ == "__main__":

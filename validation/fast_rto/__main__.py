@@ -15,10 +15,10 @@ from typing import Any
 from rich.console import Console
 
 from anabranch import _core, version
-from bench.fast_rto import runs
-from bench.fast_rto.cases import as_lines
-from bench.fast_rto.runs import Outcome
-from bench.fast_rto.search import (
+from validation.fast_rto import runs
+from validation.fast_rto.cases import as_lines
+from validation.fast_rto.runs import Outcome
+from validation.fast_rto.search import (
     GROWTHS,
     RFC_6298,
     SENSITIVITY,
@@ -45,7 +45,7 @@ BEFORE = {"gamma": 1.5, "srtt_factor": 0.8, "rttvar_factor": 0.7, "k": 4.0, "k_d
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search, and compare what was found on cases not seen before."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fast_rto", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.fast_rto", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer cases and choices; the page is left as it is")
     options = parser.parse_args(arguments)
     effort = Effort.of(options.quick)
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for section in sections[1:]:
         section.show(console)
     if not options.quick:
-        source = f"Anabranch {version()}, {datetime.now(UTC).date().isoformat()}, `python -m bench.fast_rto`"
+        source = f"Anabranch {version()}, {datetime.now(UTC).date().isoformat()}, `python -m validation.fast_rto`"
         for section in sections:
             section.write(PAGE, source)
     return 0

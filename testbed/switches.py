@@ -11,7 +11,7 @@ from pathlib import Path
 from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
-from anabranch.studies.papers.tcpbp.testbed.plan import CONTROLLER_PORT, HOST_PORT, Plan, port_name
+from testbed.plan import CONTROLLER_PORT, HOST_PORT, Plan, port_name
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PATIENCE_S = 30

@@ -1,4 +1,4 @@
-"""Measure Tables 2 to 5 on the live testbed: ``sudo python -m anabranch.studies.papers.tcpbp.testbed``."""
+"""Measure Tables 2 to 5 on the live testbed: ``sudo python -m testbed``."""
 
 import argparse
 import sys
@@ -10,10 +10,10 @@ from anabranch.foundation.output_files import write_json
 from anabranch.foundation.progress import Shown
 from anabranch.studies.papers.tcpbp import networks
 from anabranch.studies.papers.tcpbp.networks import DELAY, HOPS, TCPBP
-from anabranch.studies.papers.tcpbp.testbed import measuring, page
-from anabranch.studies.papers.tcpbp.testbed.lab import Routed, Testbed
-from anabranch.studies.papers.tcpbp.testbed.plan import PROBED_S, Plan
-from anabranch.studies.papers.tcpbp.testbed.probes import Probes
+from testbed import measuring, page
+from testbed.lab import Routed, Testbed
+from testbed.plan import PROBED_S, Plan
+from testbed.probes import Probes
 
 FLOWS = (10, 25, 50)
 FEWER_LOSSES = 8.0
@@ -22,7 +22,7 @@ FEWER_LOSSES = 8.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build the testbed, wait for routes, measure, and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m anabranch.studies.papers.tcpbp.testbed", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("runs/testbed"), help="tables, kept from run to run (default runs/testbed)"
     )

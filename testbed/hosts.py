@@ -16,8 +16,8 @@ from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.sockets import listening_ports
-from anabranch.studies.papers.tcpbp.testbed.plan import Plan, address, mac
-from anabranch.studies.papers.tcpbp.testbed.switches import Switches, host_port
+from testbed.plan import Plan, address, mac
+from testbed.switches import Switches, host_port
 
 DEVICE = "uplink"
 CONGESTION_CONTROL = "cubic"

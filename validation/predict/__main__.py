@@ -23,7 +23,7 @@ from anabranch.compile.jitter import DELAY_SHARE, jittered
 from anabranch.compile.run import compile_run
 from anabranch.engines import predict
 from anabranch.foundation.progress import Steps
-from bench.predict.scenarios import (
+from validation.predict.scenarios import (
     DURATION_S,
     FAMILIES,
     KINDS,
@@ -46,6 +46,8 @@ OUTSIDE = 0.05
 LEAST_WIDTH = 0.005
 """The least distance of an interval's ends from the prediction, as a share of it."""
 BUSY = 0.7
+NEAR = 20
+"""Of a class, the picture has one flow in each of this many parts of a decade, both ways."""
 POINTS = 0.05
 LEAST_SHORT = 40
 """Short flows of a scenario that have a 95th percentile."""
@@ -160,7 +162,7 @@ def judge_short(seed: int) -> JudgedShort | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate, or judge with the intervals that are compiled in."""
-    parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.predict", description=__doc__)
     parser.add_argument("what", choices=("calibrate", "judge"), help="calibrate, then compile the core, then judge")
     parser.add_argument("--scenarios", type=int, default=450, help="how many (default 450)")
     options = parser.parse_args(arguments)
@@ -176,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = _verdict(judged, options.scenarios) + _short_verdict(short)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    PICTURE.write_text(vl_convert.vegalite_to_svg(_picture(judged)), encoding="utf-8")
+    PICTURE.write_text(vl_convert.vegalite_to_svg(_picture(_flows(judged))), encoding="utf-8")
     print(text)
     return 0
 
@@ -335,10 +337,14 @@ _COLOURS = [
 """Vega's own ten, and three more: there are more classes."""
 
 
-def _picture(judged: Sequence[Judged]) -> dict[str, object]:
-    """Predicted goodput over the truth, both in logarithms, by class."""
-    flows = _flows(judged).filter(pl.col("truth") > 1e4, pl.col("predicted") > 1e4)
+def _picture(flows: pl.DataFrame) -> dict[str, object]:
+    """Predicted goodput over the truth, both in logarithms, by class. Of flows of a class that nearly cover one another, it draws one."""
     ends = [1e4, 1e8]
+    flows = flows.filter(pl.col("truth") > ends[0], pl.col("predicted") > ends[0]).unique(
+        ["limited_by", *((pl.col(name).log10() * NEAR).round() for name in ("truth", "predicted"))],
+        keep="first",
+        maintain_order=True,
+    )
     scale = {"type": "log", "domain": ends}
 
     def axis(field: str, title: str) -> dict[str, object]:
@@ -356,7 +362,7 @@ def _picture(judged: Sequence[Judged]) -> dict[str, object]:
             },
             {
                 "data": {"values": flows.select("truth", "predicted", "limited_by").to_dicts()},
-                "mark": {"type": "point", "filled": True, "size": 12, "opacity": 0.6, "clip": True},
+                "mark": {"type": "point", "filled": True, "size": 12, "opacity": 0.6, "clip": True, "aria": False},
                 "encoding": {
                     "x": x,
                     "y": y,
