@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -40,7 +41,8 @@ def findings(results: Mapping[str, Result]) -> Findings:
         numbers += [Number(f"{place.key}-ospf-{short(stack)}", *rates[stack], where=place.one_path, unit="Mbit/s",
                            what=f"{name} on {place.name}, one path") for stack, name in STACKS.items()]  # fmt: skip
         slowest = max(fast.values())
-        numbers.append(Number(f"{place.key}-ospf-reached", *slowest, where=place.one_path, unit="s",
+        value = slowest.value if isfinite(slowest.value) else None
+        numbers.append(Number(f"{place.key}-ospf-reached", value, slowest.half_width, where=place.one_path, unit="s",
                               what=f"until the last stack has the link of {place.name}"))  # fmt: skip
         table = _of_one_path(over_time(results[place.key], pictures.BIN_S))
         caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
@@ -76,9 +78,13 @@ def _claim(place: Place, rates: Mapping[str, Mean], fast: Mapping[str, Mean]) ->
         if place is GRID
         else f"On one path of {place.name} all stacks reach 10 Mbit/s within a second, and throughput stays high.",
         verdict(*full),
-        "; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items())
+        "; ".join(f"{name} {rates[stack]} Mbit/s after {_seconds(fast[stack])}" for stack, name in STACKS.items())
         + f". All of the link's payload is {payload(1):.2f}.",
     )
+
+
+def _seconds(time: Mean) -> str:
+    return f"{time} s" if isfinite(time.value) else "more than the run"
 
 
 def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
@@ -94,7 +100,7 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         "Cubic has a slight advantage in how fast it reaches the path's bandwidth.",
         found,
         " ".join(
-            f"{place.name}: {', '.join(f'{name} {times[place.key][stack]} s' for stack, name in STACKS.items())}."
+            f"{place.name}: {', '.join(f'{name} {_seconds(times[place.key][stack])}' for stack, name in STACKS.items())}."
             for place in places
         ),
         ""
