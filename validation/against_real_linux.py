@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf, isfinite
 from statistics import fmean, median
 from typing import Any, Protocol
 
@@ -397,15 +398,15 @@ def run_short_flows(quick: bool) -> Section:
     rows, deviations = [], []
     for result in results:
         rfc = _runs_here(result.cell, follows="rfc")
-        theirs_s, ours_s, rfc_s = (_completion_s(runs) for runs in (result.theirs, result.ours, rfc))
-        deviations.append(abs(ours_s / theirs_s - 1))
+        theirs_s, ours_s, rfc_s = (completion_s(runs) for runs in (result.theirs, result.ours, rfc))
+        deviations.append(abs(ours_s / theirs_s - 1) if isfinite(theirs_s) else inf)
         rows.append(
             (
                 str(result.cell.segments[0]),
                 ("none", "the last", "the last two")[len(result.cell.lost_segments)],
-                *(f"{completion_s * 1e3:.1f}" for completion_s in (theirs_s, ours_s)),
+                *(_completion(mean_s) for mean_s in (theirs_s, ours_s)),
                 percent(ours_s / theirs_s),
-                f"{rfc_s * 1e3:.1f}",
+                _completion(rfc_s),
                 percent(rfc_s / theirs_s),
                 _both(result, lambda run: run.retransmits),
                 _both(result, lambda run: run.timeouts),
@@ -447,8 +448,13 @@ def run_short_flows(quick: bool) -> Section:
     )
 
 
-def _completion_s(runs: Sequence[Run]) -> float:
-    return fmean(DURATION_S if run.completions_s[0] is None else run.completions_s[0] for run in runs)
+def completion_s(runs: Sequence[Run]) -> float:
+    """The mean completion time of the first flow; infinite if it does not end in one of the runs, so that no deviation is within a tolerance."""
+    return fmean(inf if run.completions_s[0] is None else run.completions_s[0] for run in runs)
+
+
+def _completion(mean_s: float) -> str:
+    return f"{mean_s * 1e3:.1f}" if isfinite(mean_s) else "does not end"
 
 
 def _runs_here(cell: Cell, **stack: Any) -> list[Run]:

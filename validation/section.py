@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from rich.console import Console
@@ -88,8 +89,8 @@ class Comparison:
 
 
 def percent(ratio: float) -> str:
-    """A deviation from 1 with its sign."""
-    return f"{(ratio - 1) * 100:+.1f} %"
+    """A deviation from 1 with its sign; ``-`` for an unknown one, which is NaN or infinite."""
+    return f"{(ratio - 1) * 100:+.1f} %" if isfinite(ratio) else "-"
 
 
 def megabits(rate_bps: float) -> str:

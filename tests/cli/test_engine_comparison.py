@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +13,7 @@ from anabranch import Scenario
 from anabranch.cli.engine_comparison import compare, picture, tables
 from anabranch.cli.entry import status
 from anabranch.results.result import Result
+from anabranch.results.run_directory import Runs
 from anabranch.results.statistics import ratio_of_means, student_t
 from anabranch.runs import execute
 
@@ -31,7 +34,7 @@ from = "a"
 to = "b"
 short = { arrivals = "5/s", sizes = [[1000, 0.0], [20000, 1.0]] }
 [run]
-duration = "2s"
+duration = "8s"
 seeds = 2
 """
 
@@ -61,6 +64,51 @@ def test_an_engine_beside_itself_differs_nowhere() -> None:
     ]
     assert comparison.links.select("capacity", "src", "dst").rows() == [("5Mbps", "a", "b"), ("10Mbps", "a", "b")]
     assert len(picture(comparison)["hconcat"]) == 3
+
+
+def unfinished(runs: Runs, flows: Collection[int]) -> Runs:
+    """The same runs, in which these flows with a size do not finish."""
+    cut = pl.col("size_bytes").is_not_null() & pl.col("flow").is_in(flows)
+    columns = [pl.when(~cut).then(name).alias(name) for name in ("end_s", "fct_s")]
+    return replace(runs, flows=runs.flows.with_columns(columns))
+
+
+def test_a_mean_is_of_flows_that_finish_in_both_engines_and_says_how_many() -> None:
+    """One flow does not finish in the first engine, another not in the second: neither is in a mean. Without a tenth of the flows there is no mean."""
+    runs = run(
+        SCENARIO.replace("[[1000, 0.0]", "[[20000, 0.0]").replace('"5/s"', '"12/s"').replace("seeds = 2", "seed = 4")
+    ).runs
+    runs = replace(
+        runs,
+        flows=runs.flows.filter(pl.col("variant") == 0, pl.col("size_bytes").is_null() | pl.col("fct_s").is_not_null()),
+    )
+    sized = runs.flows.drop_nulls("size_bytes")
+    first, second, *_ = sized["flow"].to_list()
+    slower = replace(runs, flows=runs.flows.with_columns(pl.col("fct_s") * (1 + pl.col("flow") / 10)))
+    comparison = compare(("packet", "kernel"), unfinished(runs, [first]), unfinished(slower, [second]))
+    (row,) = comparison.flows.filter(traffic="short").to_dicts()
+    common = sized.filter(~pl.col("flow").is_in([first, second]))
+    assert (row["finished"], row["sized"]) == (common.height, sized.height)
+    assert row["first"] == pytest.approx(common["fct_s"].mean())
+    assert row["second"] == pytest.approx((common["fct_s"] * (1 + common["flow"] / 10)).mean())
+    cells = dict(zip((table := next(tables(comparison))).head, table.rows[0], strict=True))
+    assert cells["finished"] == f"{common.height} of {sized.height}"
+    many = sized["flow"].to_list()[: sized.height // 10]
+    comparison = compare(("packet", "kernel"), unfinished(runs, many), unfinished(slower, sized["flow"].to_list()[-1:]))
+    (row,) = comparison.flows.filter(traffic="short").to_dicts()
+    assert [row[name] for name in ("first", "second", "ratio", "seeds")] == [None, None, None, 0]
+    assert row["finished"] == sized.height - len(many) - 1
+    assert len(picture(comparison)["hconcat"]) == 2
+
+
+def test_the_goodput_so_far_of_an_unfinished_flow_is_not_held_against_an_interval() -> None:
+    scenario = Scenario.from_toml(SCENARIO)
+    packet, predicted = (execute(scenario, engine=engine, show_progress=False).runs for engine in ("packet", "predict"))
+    sized = packet.flows.drop_nulls("size_bytes")
+    assert sized["fct_s"].count() < sized["goodput_bps"].count()
+    comparison = compare(("packet", "predict"), packet, predicted)
+    assert comparison.inside is not None
+    assert comparison.inside[1] == packet.flows.height - sized["fct_s"].null_count()
 
 
 def test_the_picture_has_utilisation_in_per_cent() -> None:

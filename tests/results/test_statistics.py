@@ -309,3 +309,27 @@ def test_the_band_is_around_the_share_and_within_0_and_1() -> None:
     assert (middle["low"], middle["high"]) == pytest.approx((0.5 - half, 0.5 + half))
     assert found["low"].min() == 0
     assert found["high"].max() == 1
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 10), st.booleans()), min_size=1, max_size=30),
+    st.floats(0, 1),
+    st.lists(st.floats(0, 50), min_size=30, max_size=30),
+)
+def test_a_known_quantile_is_that_of_any_completion(
+    values: list[tuple[float, bool]], share: float, more: list[float]
+) -> None:
+    """Whatever the unknown values are beyond their bounds, the quantile is the one that is given."""
+    known = statistics.known_quantile(
+        [None if cut else value for value, cut in values], [value for value, _ in values], share
+    )
+    whole = [value + cut * rest for (value, cut), rest in zip(values, more, strict=False)]
+    if known is not None:
+        assert pl.Series(whole).quantile(share, "linear") == pytest.approx(known)
+    assert (known is None) <= any(cut for _, cut in values)
+
+
+def test_a_quantile_that_depends_on_an_unknown_value_is_unknown() -> None:
+    assert statistics.known_quantile([1.0, 2.0, None], [0.0, 0.0, 5.0], 0.5) == 2.0
+    assert statistics.known_quantile([1.0, 2.0, None], [0.0, 0.0, 1.5], 0.5) is None
+    assert statistics.known_quantile([1.0, 2.0, None], [0.0, 0.0, 5.0], 0.95) is None

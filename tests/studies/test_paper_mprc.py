@@ -1,6 +1,7 @@
 """The study of MPRC: bounds of forwarding, and measures of throughput over time, by hand."""
 
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from anabranch.network import topologies
 from anabranch.studies.papers import registry
-from anabranch.studies.papers.mprc import bounds, fairness, in_order, measure
+from anabranch.studies.papers.mprc import bounds, comparisons, fairness, in_order, measure
 from anabranch.studies.papers.study import Table
 
 README = registry.folder("mprc") / "README.md"
@@ -51,6 +52,18 @@ def test_fluctuation_is_the_standard_deviation_over_the_mean_of_each_run() -> No
 def test_a_rate_is_reached_in_the_first_bin_that_has_it() -> None:
     table = pl.DataFrame({"run": [0] * 3, "stack": ["a"] * 3, "time_s": [0.1, 0.2, 0.3], "mbps": [1.0, 9.0, 10.0]})
     assert measure.reached(table, ["stack"], 9.0)["a"].value == 0.2
+
+
+def test_a_rate_that_a_run_does_not_reach_has_no_mean_time() -> None:
+    """One run reaches it after 0.1 s and the other never: the mean is not 0.1 s."""
+    table = pl.DataFrame({"run": [0, 0, 1], "stack": ["a"] * 3, "time_s": [0.1, 0.2, 0.1], "mbps": [10.0, 10.0, 1.0]})
+    assert measure.reached(table, ["stack"], 9.0) == {"a": (math.inf, None)}
+
+
+def test_transfers_that_do_not_finish_have_no_mean_time() -> None:
+    flows = pl.DataFrame({"stack": ["a", "a", "b", "b", "c"], "fct_s": [1.0, 2.0, 1.0, None, None]})
+    assert comparisons.completions(flows.slice(0, 2)) == {"a": "1.50 ± 6.35"}
+    assert comparisons.completions(flows) == {"a": "1.50 ± 6.35", "b": "(1 of 2 finish)", "c": "(0 of 1 finish)"}
 
 
 def test_a_claim_holds_partly_if_some_of_its_parts_do() -> None:

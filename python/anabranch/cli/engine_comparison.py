@@ -20,6 +20,8 @@ from anabranch.results.statistics import ratio_of_means
 
 LEAST_UTILISATION = 0.05
 """Links that both engines load less are left out: a few packets more are a large ratio there."""
+LEAST_FINISHED = 0.9
+"""Below this share of flows that finish in both engines, there is no mean completion time: the slowest flows are missing from it."""
 MOST_ROWS = 20
 """Rows of a table in the terminal. Files have all."""
 GOODPUT, COMPLETION, UTILISATION = "goodput_bps", "fct_s", "utilisation"
@@ -37,7 +39,7 @@ class Comparison:
     the ``measure``, its means over the seeds (``first``, ``second``), their ``ratio`` (second to first), and the number of ``seeds``. ``half_width`` is of the
     ratio's 95 % confidence interval (null with one seed). Beside a prediction, flows have its interval (``low``, ``high``). ``spread`` is the standard
     deviation of the packet engine's runs over their mean (null with one seed). Flows with a size share a row for each traffic group: the mean
-    completion time of the flows that finish in both engines.
+    completion time of those that finish in both engines, ``finished`` of ``sized``. It is null below :data:`LEAST_FINISHED`.
     """
 
     engines: tuple[str, str]
@@ -74,13 +76,8 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
     """Compare the runs of one scenario by two engines; ``engines`` are their names."""
     both = _join(_flows(first), _flows(second), [*_FLOW, "seed"])
     lasting = _ratios(both.filter(pl.col("size_bytes").is_null()), _FLOW, GOODPUT)
-    finished = both.drop_nulls([f"{COMPLETION}_first", f"{COMPLETION}_second"])
-    groups = finished.group_by("variant", "seed", "traffic", "stack", maintain_order=True).agg(
-        pl.lit(None, pl.UInt32).alias("flow"),
-        *(pl.lit(None, pl.String).alias(end) for end in ("src", "dst")),
-        *(pl.col(f"{COMPLETION}_{which}").mean() for which in ("first", "second")),
-    )
-    flows = pl.concat([lasting, _ratios(groups, _FLOW, COMPLETION)])
+    sized = both.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") < pl.col("simulated_s"))
+    flows = pl.concat([lasting, _completions(sized)], how="diagonal")
     links = _join(_links(first), _links(second), [*_LINK, "seed"])
     loaded = pl.max_horizontal(f"{UTILISATION}_first", f"{UTILISATION}_second").mean().over(_LINK) >= LEAST_UTILISATION
     table = _ratios(links.filter(loaded), _LINK, UTILISATION)
@@ -99,12 +96,30 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
     return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
 
 
+def _completions(sized: pl.DataFrame) -> pl.DataFrame:
+    """A row for each traffic group and stack of flows with a size."""
+    times = [f"{COMPLETION}_{which}" for which in ("first", "second")]
+    group = ["variant", "traffic", "stack"]
+    rows = sized.with_columns(in_both=pl.all_horizontal(pl.col(times).is_not_null()))
+    counts = rows.group_by(group, maintain_order=True).agg(finished=pl.col("in_both").sum(), sized=pl.len())
+    shown = rows.filter("in_both", pl.col("in_both").mean().over(group) >= LEAST_FINISHED)
+    means = shown.group_by([*group, "seed"], maintain_order=True).agg(
+        pl.lit(None, pl.UInt32).alias("flow"),
+        *(pl.lit(None, pl.String).alias(end) for end in ("src", "dst")),
+        pl.col(times).mean(),
+    )
+    ratios = _ratios(means, _FLOW, COMPLETION)
+    found = counts.join(ratios, on=group, how="left", nulls_equal=True, maintain_order="left")
+    return found.with_columns(pl.col("seeds").fill_null(0), measure=pl.lit(COMPLETION))
+
+
 def _inside(predicted: Runs, other: Runs) -> tuple[int, int] | None:
     if "low_bps" not in predicted.flows.columns:
         return None
     on = [*_FLOW, "seed"]
     intervals = predicted.flows.select(*on, "low_bps", "high_bps")
-    rows = intervals.join(other.flows.select(*on, GOODPUT), on=on, nulls_equal=True).drop_nulls(GOODPUT)
+    known = other.flows.filter(pl.col("size_bytes").is_null() | pl.col(COMPLETION).is_not_null())
+    rows = intervals.join(known.select(*on, GOODPUT), on=on, nulls_equal=True).drop_nulls(GOODPUT)
     held = rows.filter(pl.col(GOODPUT).is_between("low_bps", "high_bps"))
     return held.height, rows.height
 
@@ -120,7 +135,7 @@ def _spread(simulated: Runs) -> pl.DataFrame:
 
 
 def _flows(runs: Runs) -> pl.DataFrame:
-    return runs.flows.select(*_FLOW, "seed", "size_bytes", GOODPUT, COMPLETION)
+    return runs.flows.select(*_FLOW, "seed", "size_bytes", "start_s", "simulated_s", GOODPUT, COMPLETION)
 
 
 def _links(runs: Runs) -> pl.DataFrame:
@@ -199,6 +214,7 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
     first, second = comparison.engines
     own = ("traffic", "stack") if name == "flows" else ()
     keys = [key for key in comparison.keys if key not in own]
+    counted = ("finished",) if "sized" in table.columns and table["sized"].count() else ()
     predicted = ("predicted interval", "spread of one run") if "spread" in table.columns else ()
     worst = table.sort((pl.col("ratio") - 1).abs(), descending=True, nulls_last=True, maintain_order=True)
 
@@ -210,6 +226,7 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
             *(one[column] or NO_STACK for column in own),
             ends,
             _TITLES[one["measure"]],
+            *(["-" if one["sized"] is None else f"{one['finished']} of {one['sized']}"] if counted else []),
             *(quantity(one[which], unit) if unit else percent(one[which]) for which in ("first", "second")),
             *(_evidence(one) if predicted else ()),
             "-" if one["ratio"] is None else f"{one['ratio']:.3f}",
@@ -221,6 +238,7 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
         *own,
         "flow" if own else "link",
         "measure",
+        *counted,
         first,
         second,
         *predicted,
@@ -228,10 +246,13 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
         "± 95 %",
     )
     more = table.height - MOST_ROWS
-    notes = (f"... and {more} {name} that differ less.",) if more > 0 else ()
-    return TextTable(
-        head, [row(one) for one in worst.head(MOST_ROWS).to_dicts()], len(head) - 4 - len(predicted), notes
-    )
+    notes = [f"... and {more} {name} that differ less."] if more > 0 else []
+    if counted:
+        notes.append(
+            f"Completion times are means of the flows that finish in both engines, if at least {percent(LEAST_FINISHED)} do."
+        )
+    numbers = 4 + len(counted) + len(predicted)
+    return TextTable(head, [row(one) for one in worst.head(MOST_ROWS).to_dicts()], len(head) - numbers, tuple(notes))
 
 
 def _evidence(row: Mapping[str, Any]) -> tuple[str, str]:

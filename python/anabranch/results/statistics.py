@@ -315,6 +315,20 @@ def _bounded(column: str, figure: Callable[[pl.Expr], pl.Expr]) -> tuple[pl.Expr
     return pl.when(least == most).then(least), least
 
 
+def known_quantile(values: Sequence[float | None], at_least: Sequence[float], share: float) -> float | None:
+    """A quantile of values, of which a null is known to be ``at_least`` so much; ``None`` if the quantile depends on the nulls' values.
+
+    It is interpolated linearly, as in :func:`completion_times`.
+    """
+    least, most = (
+        pl.Series(
+            [rest if value is None else value for value, rest in zip(values, bounds, strict=True)], dtype=pl.Float64
+        ).quantile(share, "linear")
+        for bounds in (at_least, [math.inf] * len(values))
+    )
+    return least if least == most else None
+
+
 def waits_long(flows: pl.DataFrame) -> bool:
     """Whether an application waited so long for a repair, or had so much data waiting, that tables should say so.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,8 @@ def differs(table: pl.DataFrame, by: str, one: str, other: str) -> Mean:
 
 
 def reached(table: pl.DataFrame, by: Sequence[str], mbps: float) -> dict[Any, Mean]:
-    """The end of the first bin with at least ``mbps``, in seconds, as a mean over seeds."""
-    runs = table.filter(pl.col("mbps") >= mbps).group_by("run", *by, maintain_order=True).agg(pl.col("time_s").min())
-    return measures.means(runs, by, "time_s")
+    """The end of the first bin with at least ``mbps``, in seconds, as a mean over seeds; infinite if a run has no such bin."""
+    first = pl.col("time_s").filter(pl.col("mbps") >= mbps).min().fill_null(math.inf)
+    runs = table.group_by("run", *by, maintain_order=True).agg(first)
+    found = measures.means(runs, by, "time_s")
+    return {group: mean if math.isfinite(mean.value) else Mean(math.inf, None) for group, mean in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -43,7 +44,8 @@ def findings(results: Mapping[str, Result]) -> Findings:
         numbers += [Number(f"{place.key}-ospf-{short(stack)}", *rates[stack], where=place.one_path, unit="Mbit/s",
                            what=f"{name} on {place.name}, one path") for stack, name in STACKS.items()]  # fmt: skip
         slowest = max(fast.values())
-        numbers.append(Number(f"{place.key}-ospf-reached", *slowest, where=place.one_path, unit="s",
+        value = slowest.value if isfinite(slowest.value) else None
+        numbers.append(Number(f"{place.key}-ospf-reached", value, slowest.half_width, where=place.one_path, unit="s",
                               what=f"until the last stack has the link of {place.name}"))  # fmt: skip
         times[place.key] = fast
     return Findings([*claims, _first(times)], numbers, drawn(FIGURES, results))
@@ -82,9 +84,15 @@ def _claim(place: Place, rates: Mapping[str, Mean], fast: Mapping[str, Mean]) ->
     return _CLAIMS.claim(
         f"{place.key}-one-path",
         verdict(*full),
-        rates="; ".join(f"{name} {rates[stack]} Mbit/s after {fast[stack]} s" for stack, name in STACKS.items()),
+        rates="; ".join(
+            f"{name} {rates[stack]} Mbit/s after {_seconds(fast[stack])}" for stack, name in STACKS.items()
+        ),
         payload=payload(1),
     )
+
+
+def _seconds(time: Mean) -> str:
+    return f"{time} s" if isfinite(time.value) else "more than the run"
 
 
 def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
@@ -98,7 +106,7 @@ def _first(times: Mapping[str, Mapping[str, Mean]]) -> Claim:
         "cubic-first",
         found,
         times=" ".join(
-            f"{place.name}: {', '.join(f'{name} {times[place.key][stack]} s' for stack, name in STACKS.items())}."
+            f"{place.name}: {', '.join(f'{name} {_seconds(times[place.key][stack])}' for stack, name in STACKS.items())}."
             for place in places
         ),
     )
