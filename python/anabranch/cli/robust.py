@@ -19,6 +19,7 @@ from anabranch.cli.options import (
     Directed,
     Json,
     Part,
+    Share,
     TopologyName,
     Whole,
     at_least,
@@ -60,10 +61,10 @@ class Candidates:
         ),
     ] = "links"
     single: Annotated[
-        float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
+        Share, Parameter(help="Pairs that use only their shortest path, longest candidates first: 0.4 or 40%.")
     ] = 0.0
     sweep: Annotated[
-        bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
+        bool, Parameter(negative="", help="Instead of --single, all of 0%, 20%, ..., 100%, as a table.")
     ] = False
     draws: Annotated[
         Whole, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")
@@ -157,7 +158,7 @@ def robust(
     chosen = _problem(network, traffic.model(network, box), candidates)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)
-    problem = with_single_paths(chosen, candidates.single)
+    problem = with_single_paths(chosen, round(100 * candidates.single, 9))
     failures = _failures(network, failing.fail)
     if failing.protect:
         if failing.fail is None:
@@ -200,8 +201,8 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
     number = candidates.paths.removeprefix("disjoint=")
     if number.isdecimal():
         between("--paths", candidates.paths, int(number), 1, MOST_PATHS)
-    if not 0 <= candidates.single <= 100:
-        raise UsageError(f"--single {candidates.single:g}: must be from 0 to 100")
+    if not 0 <= candidates.single <= 1:
+        raise UsageError(f"--single {100 * candidates.single:g}%: must be from 0% to 100%")
     if not 0 <= solving.gap < 1:
         raise UsageError(f"--gap {solving.gap:g}: must be at least 0 and less than 1, such as 1e-6")
 

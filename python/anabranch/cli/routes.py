@@ -26,6 +26,7 @@ from anabranch.cli.options import (
 from anabranch.cli.output import count, json_text, say
 from anabranch.foundation.output_files import require_writable, write_text
 from anabranch.foundation.text_table import print_table
+from anabranch.network import metrics
 
 
 @Parameter(name="*", group=TOPOLOGY)
@@ -59,9 +60,7 @@ class Selection:
 
     metric: Annotated[
         str,
-        Parameter(
-            help="hop-count, delay, loss, ospf, cost, widest, tcpbp or tcpbp-exact; or isotone ones: hop-count,delay."
-        ),
+        Parameter(help=f"{', '.join(metrics.NAMES)}; or several, the first decides: hop-count,delay."),
     ] = "tcpbp-exact"
     sources: Annotated[
         list[str] | None, Parameter(name="--from", negative="", help="Only from this node. May be repeated.")

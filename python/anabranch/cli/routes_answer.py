@@ -171,12 +171,12 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
         return search.pareto(*ends, progress)
     if selection.within is not None:
         if not selection.within >= 0:
-            raise UsageError(f"--within {selection.within:g}: must be at least 0, such as 0.05")
+            raise UsageError(f"--within {100 * selection.within:g}%: must be at least 0%, such as 5%")
         found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
         for route in found.routes:
             if len(route.paths) > _MOST_PATHS:
                 raise ValueError(
-                    f"--within {selection.within:g}: more than {_MOST_PATHS:,} paths lead from {route.source} to "
+                    f"--within {100 * selection.within:g}%: more than {_MOST_PATHS:,} paths lead from {route.source} to "
                     f"{route.target} at such a cost; give a smaller share, or a number of paths by --shortest"
                 )
         return found
