@@ -170,7 +170,7 @@ def test_something_beside_nothing_is_beyond_any_deviation(tmp_path: Path, capsys
     path.write_text(slow + 'warm_up = "1s"\n')
     command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
     assert status(command) == 0
-    assert status([*command, "--within", "50"]) == 1
+    assert status([*command, "--within", "50%"]) == 1
     assert "predict has something and packet nothing for 1 row of the tables." in capsys.readouterr().err
 
 
@@ -261,7 +261,7 @@ def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFi
         .replace("seeds = 2", "seed = 1")
     )
     command = ["compare", str(path), "--out", str(tmp_path / "out"), "--max-lateness", "60s"]
-    assert status([*command, "--within", "100000", "--json"]) == 0
+    assert status([*command, "--within", "100000%", "--json"]) == 0
     (document,) = json.loads(capsys.readouterr().out)
     assert (document["first"], document["second"]) == ("packet", "kernel")
     assert [row["measure"] for row in document["flows"]] == ["goodput_bps", "fct_s"]
@@ -295,21 +295,29 @@ def test_what_linux_cannot_do_is_refused_before_another_engine_runs(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("within", ["-1", "nan"])
+@pytest.mark.parametrize(
+    ("within", "said"),
+    [
+        ("-1%", "--within -1%: must be a share that is not negative"),
+        ("-0.2", "--within -20%: must be at least 0%"),
+        ("nan", "--within nan%: must be at least 0%"),
+        ("20", '--within 20: must be a share of at most 1, such as 0.05; write "20%" for per cent'),
+    ],
+)
 def test_a_deviation_that_no_ratio_can_have_is_refused(
-    within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    within: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO)
     assert status(["compare", str(path), "--within", within]) == 2
-    assert f"--within {within}: must be at least 0" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_a_jitter_without_effect_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO)
-    assert status(["compare", str(path), "--engines", "packet,kernel", "--jitter", "5"]) == 2
-    assert "--jitter 5: only the packet engine beside predict varies" in capsys.readouterr().err
+    assert status(["compare", str(path), "--engines", "packet,kernel", "--jitter", "5%"]) == 2
+    assert "--jitter 5%: only the packet engine beside predict varies" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engines", ["packet", "packet,packet", "packet,ns3", ""])

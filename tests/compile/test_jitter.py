@@ -113,5 +113,5 @@ def test_the_picture_has_bars_of_both() -> None:
 def test_a_jitter_that_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "two.toml"
     path.write_text(SCENARIO)
-    assert status(["compare", str(path), "--engines", "packet,predict", "--jitter", "80"]) == 2
-    assert "--jitter 80: must be between 0 and 50" in capsys.readouterr().err
+    assert status(["compare", str(path), "--engines", "packet,predict", "--jitter", "80%"]) == 2
+    assert "--jitter 80%: must be between 0% and 50%" in capsys.readouterr().err

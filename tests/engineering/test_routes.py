@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import pairwise
 
 import networkx
@@ -15,6 +16,7 @@ from anabranch.engineering.predict import round_trip
 from anabranch.engineering.routes import Search, completed, quantities
 from anabranch.engineering.routes.compare import compare
 from anabranch.foundation import progress
+from anabranch.network import metrics
 from anabranch.network.topologies import Link, Node, Topology, load
 
 TEN, OTHER_TEN = load("tcpbp10"), load("tcpbp10-d23-0.0044")
@@ -176,7 +178,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
     routes = json.loads(capsys.readouterr().out)["routes"]
     assert [route["path"] for route in routes if route["src"] == "C"] == [None, None]
     assert status(["routes", str(file), "--directed", "--compare"]) == 0
-    assert "6 pairs, 0 with different paths by different metrics, 3 without a way" in capsys.readouterr().out
+    assert "6 pairs, 0 with different paths by different metrics, 3 without a path" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -213,8 +215,8 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     [
         (["--loss", "150%"], "--loss 1.5: must be a ratio from 0 to less than 1"),
         (["--from", "A", "--to", "A"], "name the same node"),
-        (["--from", "B", "--from", "B"], "--from B: stands there twice"),
-        (["--to", "B", "--to", "A", "--to", "B"], "--to B: stands there twice"),
+        (["--from", "B", "--from", "B"], "--from B: is given twice; name each node once"),
+        (["--to", "B", "--to", "A", "--to", "B"], "--to B: is given twice; name each node once"),
         (["--metric", "tcpb"], '--metric tcpb: "tcpb" is not a metric; did you mean "tcpbp"'),
         (["--metric", "widest,delay"], "not isotone"),
         (["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),
@@ -222,7 +224,7 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
             ["--random-loss", "0.1..0.01"],
             "--random-loss 0.1..0.01: must be two ratios above 0 and below 1, the lower one first",
         ),
-        (["--loss", "1.5"], "--loss 1.5: must be a ratio from 0 to less than 1"),
+        (["--loss", "1.5"], '--loss 1.5: must be a share of at most 1, such as 0.05; write "1.5%" for per cent'),
         (["--loss-floor", "-1"], "--loss-floor -1: must be a ratio"),
         (["--capacity", "fast"], "--capacity fast"),
         (["--once"], "--once goes with --compare"),
@@ -231,7 +233,8 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
         (["--seed", "2"], "--seed goes with --random-loss"),
         (["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
         (["--compare", "--metric", "delay"], "--metric does not go with --compare"),
-        (["--within", "-0.1"], "--within -0.1: must be at least 0"),
+        (["--within", "-0.1"], "--within -10%: must be at least 0%"),
+        (["--within", "20"], '--within 20: must be a share of at most 1, such as 0.05; write "20%" for per cent'),
         (
             ["--export", "frr", "--source-port", "5001=delay"],
             "--source-port goes with --export openflow13 or openflow15, not with frr",
@@ -381,7 +384,7 @@ def test_a_comparison_says_what_it_computes_after_the_search(monkeypatch, capsys
 def test_more_paths_within_a_share_than_fit_are_refused(capsys, monkeypatch):
     monkeypatch.setattr("anabranch.cli.routes_answer._MOST_PATHS", 20)
     assert status(["routes", "tcpbp10", "--from", "4", "--to", "6", "--within", "1000%"]) == 1
-    assert "--within 10: more than 20 paths lead from 4 to 6 at such a cost" in capsys.readouterr().err
+    assert "--within 1000%: more than 20 paths lead from 4 to 6 at such a cost" in capsys.readouterr().err
 
 
 def test_a_lexicographic_metric_decides_ties(capsys):
@@ -470,3 +473,9 @@ def test_what_is_given_for_links_that_have_their_own_is_said_to_change_nothing(t
     for command in ("robust", "plan"):
         assert status([command, file, "--hose", "1Mbps", "--capacity", "1Gbps"]) == 0
         assert "--capacity 1Gbps changes nothing" in capsys.readouterr().err
+
+
+def test_the_help_of_metric_lists_every_declared_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["routes", "--help"]) == 0
+    words = set(re.findall(r"[a-z][a-z-]+", capsys.readouterr().out))
+    assert set(metrics.NAMES) <= words

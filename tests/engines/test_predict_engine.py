@@ -131,7 +131,16 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
     assert "Predicted goodput with intervals" in page
     flows = pl.read_parquet(out / "flows.parquet")
     assert {"low_bps", "high_bps", "limited_by"} <= set(flows.columns)
-    arguments = ["compare", str(path), "--engines", "packet,predict", "--within", "10", "--out", str(tmp_path / "both")]
+    arguments = [
+        "compare",
+        str(path),
+        "--engines",
+        "packet,predict",
+        "--within",
+        "10%",
+        "--out",
+        str(tmp_path / "both"),
+    ]
     assert status(arguments) == 0
     printed = capsys.readouterr().out
     assert "predict / packet" in printed

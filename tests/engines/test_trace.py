@@ -49,7 +49,7 @@ def test_an_object_that_does_not_record_is_refused(tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--loss", "2"), "--loss 2: must be at least 0 and less than 1"),
+        (("--loss", "2"), '--loss 2: must be a share of at most 1, such as 0.05; write "2%" for per cent'),
         (("--loss", "100%"), "--loss 1: must be at least 0 and less than 1"),
         (("--calls", "0"), "--calls 0: must be at least 1"),
         (("--duration", "0s"), "--duration 0s: must be more than 0"),

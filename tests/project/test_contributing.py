@@ -78,19 +78,33 @@ to = "B"
 bulk = true
 stack = "new"
 [stacks]
-new = { congestion = "square-root", detection = "fixed-age" }
+new = { congestion = "square-root", detection = "fixed-age", option_bytes = true }
+[routing]
+new = { metric = "transmission" }
 [run]
 duration = "60s"
 """
+
+PAGES = {
+    "docs/guide/scenario.py": "| `option_bytes` | boolean | `false` | Whether SYNs and SACKs are longer by their options",
+    "docs/guide/results.py": "| `loss_event_ratio` | Float64 |",
+}
+"""The scripts of pages that follow from declarations, and a line that each writes."""
 
 CHECKS = """
 import json
 import sys
 from anabranch.scenario import Scenario, ScenarioError
 schema = json.dumps(Scenario.json_schema())
-assert all(name in schema for name in ("square-root", "fixed-age", "early-random-drop", "bursts"))
+names = ("square-root", "fixed-age", "early-random-drop", "bursts", "option_bytes", "transmission")
+assert all(name in schema for name in names)
 text = sys.argv[1]
-link = Scenario.from_toml(text).run(seed=1).links.row(0, named=True)
+result = Scenario.from_toml(text).run(seed=1)
+flow = result.flows.row(0, named=True)
+assert flow["loss_event_ratio"] == flow["recoveries"] / flow["segments_sent"] > 0, flow
+link = result.links.row(0, named=True)
+without = Scenario.from_toml(text.replace(", option_bytes = true", "")).run(seed=1).links.row(0, named=True)
+assert (link["packets"], link["bytes"] - without["bytes"]) == (without["packets"], 12), (link, without)  # a SYN's options
 assert link["losses"] >= 3, link
 assert abs(link["loss_ratio"] - 0.3) < 3 / link["packets"], link
 for good, bad, problem in (("old = 3", "old = 0", "threshold"), ("every = 10", "every = 2", "burst 3 must not exceed every 2")):
@@ -104,7 +118,9 @@ for good, bad, problem in (("old = 3", "old = 0", "threshold"), ("every = 10", "
 
 
 @pytest.mark.slow("compiles the core of a copy of the repository for Python")
-def test_algorithms_added_by_recipe_are_in_the_schema_and_run_and_refuse_what_is_out_of_range(repository: Path) -> None:
+def test_what_recipes_add_to_the_core_is_in_the_schema_and_the_pages_and_runs_and_refuses_what_is_out_of_range(
+    repository: Path,
+) -> None:
     """The wire loses three of ten packets. Nothing in Python names the algorithms."""
     compiled = subprocess.run(
         ["cargo", "build", "--package", "anabranch-python"],
@@ -113,11 +129,27 @@ def test_algorithms_added_by_recipe_are_in_the_schema_and_run_and_refuse_what_is
     )  # fmt: skip
     assert compiled.returncode == 0, compiled.stderr
     shutil.copy(TARGET / "debug" / "lib_core.so", repository / "python" / "anabranch" / "_core.abi3.so")
+    environment = os.environ | {"PYTHONPATH": str(repository / "python")}
     done = subprocess.run(
-        [sys.executable, "-c", CHECKS, SCENARIO], env=os.environ | {"PYTHONPATH": str(repository / "python")},
+        [sys.executable, "-c", CHECKS, SCENARIO], env=environment,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    for page, row in PAGES.items():
+        subprocess.run([sys.executable, repository / page], env=environment, check=True)
+        assert row in (repository / page).with_suffix(".md").read_text()
+    routes = [sys.executable, "-m", "anabranch", "routes", "tcpbp10", "--metric", "transmission", "--from", "4"]
+    told = subprocess.run([*routes, "--to", "6"], env=environment, capture_output=True, text=True, check=True)
+    assert "2.4e-05" in told.stdout  # two links of 1 Gbit/s
+
+
+def test_a_command_added_by_recipe_passes_its_test_and_is_on_the_first_page(repository: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(repository / "python")}
+    tests = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "tests/cli/test_bdp.py"]
+    tested = subprocess.run(tests, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    said = subprocess.check_output([sys.executable, "-m", "anabranch", "--help"], env=environment, text=True)
+    assert "bdp " in said
 
 
 def test_a_format_added_by_recipe_reads_a_file_and_names_the_line_of_an_error(repository: Path, tmp_path: Path) -> None:

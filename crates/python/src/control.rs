@@ -73,10 +73,7 @@ fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
     let class = module.getattr(custom.class.as_str())?;
     let base = py.import("anabranch.engines.control")?.getattr("Control")?;
     if !class.is_instance_of::<pyo3::types::PyType>() || !class.cast::<pyo3::types::PyType>()?.is_subclass(&base)? {
-        return Err(PyValueError::new_err(format!(
-            "{} must be a class derived from anabranch.Control",
-            custom.class
-        )));
+        return Err(PyValueError::new_err(format!("{} must be a class derived from anabranch.Control", custom.class)));
     }
     Ok(class.unbind())
 }

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
-from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
+from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, Share, at_least
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.foundation.input_files import shown, stem
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 LEAST_RUNS = 5
 """Runs with jitter of each variant."""
-_JITTER = 2.0
-"""Per cent by which link delays vary, if the option does not say it."""
+_JITTER = 0.02
+"""The share by which link delays vary, if the option is absent."""
 
 
 @Parameter(name="*", group=COMPARISON)
@@ -36,18 +36,18 @@ class Compared:
 
     engines: Annotated[str, Parameter(help="Engines; the others are compared with the first.")] = "packet,kernel"
     within: Annotated[
-        float | None, Parameter(help="Per cent: exit with status 1 if a ratio is farther from 1 than this.")
+        Share | None, Parameter(help="Exit with status 1 if a ratio is farther from 1 than this: 0.05 or 5%.")
     ] = None
 
     jitter: Annotated[
-        float | None,
+        Share | None,
         Parameter(
-            help="Per cent: beside predict, vary the packet engine's link delays by this and its starts, in five runs at least (default 2); 0 runs it as it is."
+            help="Beside predict: vary the packet engine's link delays by this share, and its starts, in at least five runs (default 2%); 0 runs the scenario as it is."
         ),
     ] = None
 
     def jitter_of(self, engines: "Sequence[EngineName]") -> float:
-        """The jitter of the packet engine in per cent.
+        """The jitter of the packet engine, as a share of each delay.
 
         Raises:
             UsageError: names the option, its value, and what would be right.
@@ -55,10 +55,12 @@ class Compared:
         is_used = {"packet", "predict"} <= set(engines)
         if self.jitter is None:
             return _JITTER if is_used else 0.0
-        if not 0 <= self.jitter <= 50:
-            raise UsageError(f"--jitter {self.jitter:g}: must be between 0 and 50")
+        if not 0 <= self.jitter <= 0.5:
+            raise UsageError(f"--jitter {100 * self.jitter:g}%: must be between 0% and 50%")
         if not is_used and self.jitter > 0:
-            raise UsageError(f"--jitter {self.jitter:g}: only the packet engine beside predict varies; leave it out")
+            raise UsageError(
+                f"--jitter {100 * self.jitter:g}%: only the packet engine beside predict varies; leave it out"
+            )
         return self.jitter
 
     def chosen(self) -> list[EngineName]:
@@ -100,7 +102,7 @@ def compare(
     at_least(1, jobs=jobs)
     engines = compared.chosen()
     if compared.within is not None and not compared.within >= 0:  # nor is it NaN
-        raise UsageError(f"--within {compared.within:g}: must be at least 0")
+        raise UsageError(f"--within {100 * compared.within:g}%: must be at least 0%, such as 5%")
     varied = compared.jitter_of(engines)
     makers = simulations(engines, max_lateness)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
@@ -117,12 +119,12 @@ def compare(
     results = []
     for engine in engines:
         jitter = varied if engine == "packet" else 0.0
-        folder = directory / (f"packet-jitter-{jitter:g}" if jitter else engine)
+        folder = directory / (f"packet-jitter-{100 * jitter:g}" if jitter else engine)
         if folder.is_symlink():
             raise UsageError(
                 f"--out {directory}: {folder.name} in it is a symbolic link, which is not followed; give another directory"
             )
-        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter / 100))
+        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter))
         if results[-1].interrupted:
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
@@ -155,11 +157,11 @@ def _result(
     from anabranch.engines.registry import ENGINES
     from anabranch.results.files import MANIFEST
     from anabranch.results.result import Result
-    from anabranch.runs import Plan, execute
+    from anabranch.runs import RunPlan, execute
 
     if (directory / MANIFEST).exists():
         former = Result.load(directory)
-        if Plan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
+        if RunPlan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
             say(f"{engine}: {directory} is complete; remove it to run it again.")
             return former
     say(f"{engine}: {scenario.size} x {count(len(seeds), 'seed')}")
@@ -197,7 +199,7 @@ def _compare(
         if comparison.from_nothing:
             from_nothing += comparison.from_nothing
             say(
-                f"{engine} has something and {engines[0]} nothing for {count(comparison.from_nothing, 'row')} of the tables."
+                f"{count(comparison.from_nothing, 'row')} of the tables: {engine} has a value above 0 where {engines[0]} has 0."
             )
         if output.json:
             documents.append(document(comparison))
@@ -211,7 +213,7 @@ def _compare(
             if comparison.inside is not None:
                 held, flows = comparison.inside
                 tell(
-                    f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which are to hold 90 %"
+                    f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which should contain 90 %"
                 )
         for file in files:
             say(f"Written: {file}")
@@ -223,7 +225,7 @@ def _compare(
         say(f"No flow or link has a ratio of {' or '.join(nothing)} to {engines[0]}: nothing was compared.")
         return FAILED
     worst = max(most for most in greatest.values() if most is not None)
-    if within is not None and 100 * worst > within:
-        say(f"A ratio is {percent(worst)} from 1, more than --within {within:g} %.")
+    if within is not None and worst > within:
+        say(f"A ratio is {percent(worst)} from 1, more than --within {percent(within)}.")
         return FAILED
     return FAILED if within is not None and from_nothing else DONE

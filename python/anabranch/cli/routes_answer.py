@@ -10,7 +10,7 @@ from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.engineering.routes import picture, tables
-from anabranch.engineering.routes.compare import OPTIMUM, Comparison, compare
+from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
 from anabranch.engineering.routes.search import Certificate, Progress, Search
@@ -91,7 +91,9 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
         for place, node in enumerate(nodes):
             search.index(node)  # before a complaint about what the topology does not say
             if node in nodes[:place]:
-                raise UsageError(f"--{'from' if nodes is selection.sources else 'to'} {node}: stands there twice")
+                raise UsageError(
+                    f"--{'from' if nodes is selection.sources else 'to'} {node}: is given twice; name each node once"
+                )
     if comparing.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
@@ -171,12 +173,12 @@ def _several(search: Search, selection: Selection, option: str, progress: Progre
         return search.pareto(*ends, progress)
     if selection.within is not None:
         if not selection.within >= 0:
-            raise UsageError(f"--within {selection.within:g}: must be at least 0, such as 0.05")
+            raise UsageError(f"--within {100 * selection.within:g}%: must be at least 0%, such as 5%")
         found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
         for route in found.routes:
             if len(route.paths) > _MOST_PATHS:
                 raise ValueError(
-                    f"--within {selection.within:g}: more than {_MOST_PATHS:,} paths lead from {route.source} to "
+                    f"--within {100 * selection.within:g}%: more than {_MOST_PATHS:,} paths lead from {route.source} to "
                     f"{route.target} at such a cost; give a smaller share, or a number of paths by --shortest"
                 )
         return found
@@ -259,7 +261,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Compared:
-    comparison: Comparison
+    comparison: MetricComparison
 
     def document(self) -> dict[str, Any]:
         return self.comparison.document()
@@ -268,7 +270,7 @@ class _Compared:
         if len(self.comparison.pairs) == 1:
             (pair,) = self.comparison.pairs
             if not pair.paths:
-                yield TextTable(notes=[f"{pair.source} to {pair.target}: no way"])
+                yield TextTable(notes=[f"{pair.source} to {pair.target}: no path"])
                 return
             head, rows = tables.pair_table(pair)
             notes = [

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from anabranch.foundation import ends
+
 
 def suggest(wrong: str, right: Iterable[str]) -> str:
-    """``did you mean "x"?`` or, where nothing is close, all that are possible."""
+    """``did you mean "x"?`` for a close name or another name of the same end; without one, all that are possible."""
     choices = sorted(set(right))
-    close = get_close_matches(wrong, choices, n=1)
+    meant = ends.key_of(ends.canonical(wrong), choices)
+    close = [meant] if meant is not None else get_close_matches(wrong, choices, n=1)
     if close:
         return f'did you mean "{close[0]}"?'
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")

@@ -166,11 +166,28 @@ def percentage(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """A share as a number or in per cent, as on the command line: ``"0.01"``, ``"1%"``."""
+    """A share as a number or in per cent, as on the command line: ``"0.01"``, ``"1%"``.
+
+    Raises:
+        UnitError: it is neither, or a number above 1, which may be meant as per cent.
+    """
     try:
-        return percentage(text) if text.endswith("%") else float(text)
+        return percentage(text) if text.endswith("%") else at_most_one(float(text), text)
+    except UnitError:
+        raise
     except ValueError:
         raise UnitError('must be a share such as "0.01" or "1%"') from None
+
+
+def at_most_one(number: float, written: object) -> float:
+    """A share without a unit.
+
+    Raises:
+        UnitError: it is above 1.
+    """
+    if number > 1:
+        raise UnitError(f'must be a share of at most 1, such as 0.05; write "{written}%" for per cent')
+    return number
 
 
 def format_duration(picoseconds: int) -> str:

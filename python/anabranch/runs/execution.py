@@ -22,7 +22,7 @@ from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.jobs import run_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.runs.pages import ReportWriter, RunView
-from anabranch.runs.plan import Plan
+from anabranch.runs.plan import RunPlan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
 
@@ -63,7 +63,7 @@ def execute(
     watch: Callable[[int], RunView] | None = None,
     leave_out: bool = False,
 ) -> Result:
-    """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
+    """Run every variant with every seed; Ctrl-C ends the runs early and keeps the results so far (``interrupted``).
 
     Without a directory the files are temporary and live as long as the result. If a call was stopped or killed, the same call with its
     directory continues where it was. A former result in the directory stands until the new one is complete.
@@ -91,7 +91,7 @@ def execute(
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    plan = Plan(scenario, Path(directory), seeds, engine, jitter)
+    plan = RunPlan(scenario, Path(directory), seeds, engine, jitter)
     (result,) = execute_all(
         [plan],
         engine=engine,
@@ -110,7 +110,7 @@ def execute(
 
 
 def execute_all(
-    plans: Sequence[Plan],
+    plans: Sequence[RunPlan],
     *,
     engine: str = "packet",
     jobs: int | None = None,
@@ -173,11 +173,11 @@ def _simulation(engine: Engine, threads: int, stop: Event, spec: packet.Compiled
     return engine.simulation(spec, threads, stop)
 
 
-_KEPT = "; finished runs are kept ({}), and the same command goes on from there"
+_KEPT = "; finished runs are kept ({}), and the same command continues from there"
 
 
 def _result(
-    plan: Plan,
+    plan: RunPlan,
     own: RunDirectory,
     ended: Sequence[Finished | Refusal | None],
     command: Sequence[str],

@@ -67,6 +67,8 @@ class _OrPercentage:
         from pydantic_core import core_schema
 
         def number(value: Any) -> Any:
+            if isinstance(value, int | float):
+                return units.at_most_one(value, value)
             return units.percentage(value) if isinstance(value, str) else value
 
         return core_schema.no_info_before_validator_function(number, handler(source))

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo, WithJsonSchema
 
-from anabranch.foundation import csv_text, input_files, units
+from anabranch.foundation import csv_text, ends, input_files, units
 from anabranch.scenario import foreign_flows
 
 COLUMNS = ("src", "dst", "start", "size")
 _ALSO = {"source": "src", "target": "dst", "start_s": "start", "size_bytes": "size"}
-"""Other names of the columns: those of traffic matrices, and of the table of flows that ``anabranch export`` writes."""
+"""The columns by the names of the ends (:mod:`anabranch.foundation.ends`), and of the table that ``anabranch export`` writes."""
 _EXAMPLE = "h1,h2,0.5ms,30kB"
 
 
@@ -81,7 +81,7 @@ def parse(text: str, source: str) -> FlowTrace:
 
 def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
     written = [name.strip() for name in next(rows, [])]
-    header = [_ALSO.get(name, name) for name in written]
+    header = [_ALSO.get(name, name) for name in map(ends.canonical, written)]
     missing = [name for name in COLUMNS if header.count(name) != 1]
     if missing:
         raise ValueError(
@@ -101,7 +101,7 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
             runs.add(row[run])
             if len(runs) > 1:
                 raise ValueError(
-                    f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
+                    f'{source}: line {line}: run "{row[run]}" differs from the run of the lines above; keep the flows of one run'
                 )
         sender, receiver = csv_text.unguarded(row[src].strip()), csv_text.unguarded(row[dst].strip())
         if sender == receiver:

@@ -156,7 +156,7 @@ def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str
         (["nsfnet", "--pipe", "demands", "--capacity", "1Mbps"], "has no demands of its own"),
         (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "=3"], "--paths =3: must be a number"),
         (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "some"], '"all", disjoint=N'),
-        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--single", "5", "--paths", "all"], "--paths 2"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--single", "5%", "--paths", "all"], "--paths 2"),
         (
             ["nsfnet", "--matrix", "9Mbps", "--box", "1..2", "--hose", "1Mbps", "--capacity", "1Mbps"],
             "no traffic matrix",
@@ -196,7 +196,7 @@ def test_what_no_network_could_make_right_is_wrong_usage(
     ("arguments", "message"),
     [
         (["--sweep", "--out", "{}"], "--out does not go with --sweep"),
-        (["--sweep", "--single", "40"], "--single does not go with --sweep"),
+        (["--sweep", "--single", "40%"], "--single does not go with --sweep"),
         (["--sweep", "--fail", "links"], "--fail does not go with --sweep"),
         (["--sweep", "--limit", "60s"], "--limit does not go with --sweep"),
         (["--sweep", "--protect"], "--protect does not go with --sweep"),
@@ -208,8 +208,9 @@ def test_what_no_network_could_make_right_is_wrong_usage(
         (["--paths", "0"], "--paths 0: must be from 1 to 1,000,000"),
         (["--paths", "1000001"], "--paths 1000001: must be from 1 to 1,000,000"),
         (["--paths", "disjoint=0"], "--paths disjoint=0: must be from 1 to 1,000,000"),
-        (["--single", "101"], "--single 101: must be from 0 to 100"),
-        (["--single", "nan"], "--single nan: must be from 0 to 100"),
+        (["--single", "101%"], "--single 101%: must be from 0% to 100%"),
+        (["--single", "40"], '--single 40: must be a share of at most 1, such as 0.05; write "40%" for per cent'),
+        (["--single", "nan"], "--single nan%: must be from 0% to 100%"),
         (["--gap", "2"], "--gap 2: must be at least 0 and less than 1, such as 1e-6"),
         (["--paths", "all", "--ties", "delay"], "--ties goes with a number of --paths, not with all"),
         (["--paths", "disjoint=2", "--ties", "delay"], "--ties goes with a number of --paths, not with disjoint=2"),
@@ -291,7 +292,7 @@ def test_ctrl_c_says_so_for_protection_and_for_the_steps_of_a_sweep(
     assert "Interrupted: 0 of 6 steps are complete." in error
     code, _, error = run(capsys, "--paths", "2", "--protect", "--fail", "links")
     assert code == 130
-    assert "Interrupted: the best splits until then, with a gap of 100.00%." in error
+    assert "Interrupted: the best splits so far, with a gap of 100.00%." in error
 
 
 def test_the_bounds_are_shown_again_while_a_program_takes_its_time(

@@ -46,13 +46,13 @@ pub struct Worst {
 ///
 /// Every entry must be bounded by itself, its row or its column, and bounds and weights must not be negative nor NaN.
 pub fn worst_matrix(rows: &[f64], columns: &[f64], entries: &[Entry]) -> Worst {
-    let mut search = Search::new(rows, columns, entries);
+    let mut search = AugmentingSearch::new(rows, columns, entries);
     while search.augment() {}
     search.finish(rows, columns)
 }
 
 /// Nodes of the search: rows, then columns. The source (before the rows) has potential 0, the sink its own.
-struct Search<'a> {
+struct AugmentingSearch<'a> {
     entries: &'a [Entry],
     rows: usize,
     row_left: Vec<f64>,
@@ -73,8 +73,8 @@ struct Search<'a> {
 
 const FROM_SOURCE: u32 = u32::MAX;
 
-impl<'a> Search<'a> {
-    fn new(row_bounds: &[f64], column_bounds: &[f64], entries: &'a [Entry]) -> Search<'a> {
+impl<'a> AugmentingSearch<'a> {
+    fn new(row_bounds: &[f64], column_bounds: &[f64], entries: &'a [Entry]) -> AugmentingSearch<'a> {
         let (rows, columns) = (row_bounds.len(), column_bounds.len());
         let mut at_row = vec![Vec::new(); rows];
         let mut at_column = vec![Vec::new(); columns];
@@ -93,7 +93,7 @@ impl<'a> Search<'a> {
             }
         }
         let sink = potential.iter().copied().fold(0.0, f64::min);
-        Search {
+        AugmentingSearch {
             entries,
             rows,
             row_left: row_bounds.to_vec(),

@@ -66,7 +66,7 @@ struct Flow<'a> {
 impl Flow<'_> {
     /// Sends one unit more at the least additional weight; `false` if there is no augmenting path.
     fn augment(&mut self, source: NodeId, destination: NodeId) -> bool {
-        let Search { distance, reached_by } = self.search(source);
+        let ResidualTree { distance, reached_by } = self.search(source);
         if distance[destination as usize].is_none() {
             return false;
         }
@@ -85,7 +85,7 @@ impl Flow<'_> {
     }
 
     /// Reduced distances from `source` in the residual graph.
-    fn search(&self, source: NodeId) -> Search {
+    fn search(&self, source: NodeId) -> ResidualTree {
         let mut distance = vec![None; self.graph.nodes()];
         let mut reached_by = vec![LinkId::MAX; self.graph.nodes()];
         distance[source as usize] = Some(0);
@@ -104,7 +104,7 @@ impl Flow<'_> {
                 }
             }
         }
-        Search { distance, reached_by }
+        ResidualTree { distance, reached_by }
     }
 
     /// The residual links at `node`: unused ones forwards and used ones backwards, each with the node it leads to and
@@ -123,7 +123,8 @@ impl Flow<'_> {
     }
 }
 
-struct Search {
+/// The shortest paths from a source through the residual graph.
+struct ResidualTree {
     distance: Vec<Option<u128>>,
     /// The link by which a node was reached, forwards if it is unused, backwards if it is used.
     reached_by: Vec<LinkId>,

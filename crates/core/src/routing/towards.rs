@@ -33,12 +33,12 @@ pub struct Towards<'a, W = Weight> {
     distance: Rc<[Option<W>]>,
     /// The first link of the shortest path from each node, [`LinkId::MAX`] where there is none.
     first: Rc<[LinkId]>,
-    search: Search<W>,
+    search: SearchMemory<W>,
 }
 
 /// The memory of a search, reused by the next one.
 #[derive(Debug, Clone)]
-struct Search<W> {
+struct SearchMemory<W> {
     /// For each node, the weight of the path found to it.
     reached: Vec<Option<W>>,
     tree: SourceTree,
@@ -53,7 +53,7 @@ impl<'a, W: PathWeight> Towards<'a, W> {
     pub fn new(graph: &'a Graph, weights: &'a [W], destination: NodeId) -> Towards<'a, W> {
         let tree = ShortestTree::new(graph, weights, destination);
         let first = (0..graph.nodes() as NodeId).map(|node| tree.next_hop(node).unwrap_or(LinkId::MAX)).collect();
-        let search = Search {
+        let search = SearchMemory {
             reached: vec![None; graph.nodes()],
             tree: SourceTree { source: destination, reached_by: vec![LinkId::MAX; graph.nodes()] },
             touched: Vec::new(),
@@ -91,7 +91,7 @@ impl<'a, W: PathWeight> Towards<'a, W> {
     /// The best continuation. A node is expanded after all nodes before it on its best paths, even if their bounds are equal. Among
     /// nodes with equal bounds, the one with the smaller weight so far is first.
     fn around(&mut self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
-        let Search { reached, tree, touched, frontier } = &mut self.search;
+        let SearchMemory { reached, tree, touched, frontier } = &mut self.search;
         for node in touched.drain(..) {
             (reached[node as usize], tree.reached_by[node as usize]) = (None, LinkId::MAX);
         }

@@ -2,7 +2,7 @@
 
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
-is a file of one of these formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``). TOML has ``[Seattle]`` with
+is a file of one of these formats. A CSV has the header ``source,target,rate`` (or ``src,dst,rate``, ``from,to,rate``). TOML has ``[Seattle]`` with
 ``Denver = "1Gbps"`` below it. In SNDlib XML, demands have the unit of its capacities. :mod:`~anabranch.engineering.robust.data_sets` has those of data
 sets. Pairs that are not named send nothing; every node of a hose must be named.
 """
@@ -20,6 +20,7 @@ from anabranch.engineering.robust.errors import RobustError, shortened
 from anabranch.engineering.robust.network import Network
 from anabranch.foundation import csv_text, input_files, units
 from anabranch.foundation.array_types import Floats
+from anabranch.foundation.ends import ENDS, canonical
 from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import TomlError, parse
 
@@ -28,8 +29,6 @@ _TOPOHUB_BPS = {"sndlib/brain": 1.0}
 _MBPS = 1e6
 _NAMED = ("demands", "gravity")
 _NODE_RATES = ("rate", "sent", "received")
-_ENDS = {"src": "source", "dst": "target"}
-"""Other names of the columns of a traffic matrix: those of our own tables."""
 
 
 def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
@@ -46,7 +45,7 @@ def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
     for where, name, values in _node_rows(Path(source)):
         node = _node(place, name, where, network)
         if not np.isnan(sent[node]):
-            raise RobustError(f"{where}: node {name} stands there twice")
+            raise RobustError(f"{where}: node {name} appears twice")
         for rates, way in ((sent, "sent"), (received, "received")):
             if way not in values and "rate" not in values:
                 raise RobustError(f"{where}: node {name} has no {way}; give sent and received, or rate for both")
@@ -91,7 +90,7 @@ def pair_rows(path: Path) -> Iterator[data_sets.Row]:
         if src == dst:
             raise RobustError(f"{where}: {src} cannot send to itself")
         if (src, dst) in seen:
-            raise RobustError(f"{where}: {src} -> {dst} stands there twice")
+            raise RobustError(f"{where}: {src} -> {dst} appears twice")
         seen.add((src, dst))
         yield where, src, dst, value if isinstance(value, float) else _rate(value, where)
 
@@ -219,7 +218,7 @@ def _pair_rows(source: Path) -> Iterator[tuple[str, str | data_sets.Numbered, st
     elif (rows := data_sets.rows(path, number)) is not None:
         yield from rows
     else:
-        for where, row in _csv(path, ("source", "target", "rate"), also=_ENDS):
+        for where, row in _csv(path, ("source", "target", "rate")):
             yield where, row["source"], row["target"], row["rate"]
 
 
@@ -263,11 +262,15 @@ def _csv(
     rows = csv_text.rows(input_files.text(path))
     try:
         written = [column.strip() for column in next(rows, [])]
-        header = [also.get(column, column) for column in written]
+        header = [also.get(column, column) for column in map(canonical, written)]
         known = {*needed, *optional}
         if not set(needed) <= set(header) or not set(header) <= known or len(set(header)) < len(header):
             expected = ",".join((*needed, *(f"[{name}]" for name in optional)))
-            others = ", ".join(f"{name} may be called {other}" for other, name in also.items())
+            names = [(name, other) for name in needed for other in ENDS.get(name, ())[1:]]
+            others = ", ".join(
+                f"{name} may be called {other}"
+                for name, other in [*names, *((name, other) for other, name in also.items())]
+            )
             raise RobustError(
                 f"{path}: the header is {shortened(','.join(written)) or 'missing'}; it must be {expected}"
                 + (f" ({others})" if others else "")

@@ -43,7 +43,7 @@ class Pair:
     source: str
     target: str
     paths: dict[str, Path]
-    """The path by each metric; empty if there is no way."""
+    """The path by each metric; empty if there is no path."""
     ties: dict[str, int]
     """The number of equally good paths by each isotone metric."""
     tcpbp_cost_s: dict[str, float]
@@ -103,7 +103,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MetricComparison:
     """The chosen pairs by several metrics."""
 
     topology: Topology
@@ -149,7 +149,7 @@ def compare(
     sources: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     once: bool = False,
-) -> Comparison:
+) -> MetricComparison:
     """Routes by several metrics side by side, always with ``tcpbp`` and ``tcpbp-exact``.
 
     Without ``metrics``, all metrics are compared whose attributes the topology has. ``once`` takes each two nodes in one direction only,
@@ -181,7 +181,7 @@ def compare(
     ]
     with Computing("the comparison"):
         pairs = _compared(search, planned, ends)
-    return Comparison(topology, tuple(wanted), pairs)
+    return MetricComparison(topology, tuple(wanted), pairs)
 
 
 def _compared(
@@ -200,7 +200,7 @@ def _compared(
         for metric, quality in qualities.items()
         if metric != OPTIMUM
     }
-    every = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends}  # without a way
+    every = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends}  # without a path
     for row, pair in enumerate(reachable):
         paths = {metric: routes[pair] for metric, routes in planned.items()}
         at = search.index(pair[0]), search.index(pair[1])

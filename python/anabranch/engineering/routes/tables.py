@@ -2,7 +2,7 @@
 
 from math import inf
 
-from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, Comparison, Pair
+from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, MetricComparison, Pair
 from anabranch.engineering.routes.model import Routes
 
 ARROW = " > "
@@ -18,12 +18,12 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def routes_table(routes: Routes) -> Table:
-    """One row a path; a pair without a way has a row that says so."""
+    """One row a path; a pair without a path has a row that says so."""
     rows: list[tuple[str, ...]] = []
     several = any(len(route.paths) > 1 for route in routes.routes)
     for route in routes.routes:
         if not route.paths:
-            rows.append((route.source, route.target, "no way", *("-",) * (4 if several else 3)))
+            rows.append((route.source, route.target, "no path", *("-",) * (4 if several else 3)))
         for path in route.paths:
             share = (f"{path.weight:.3g}",) if several else ()
             numbers = (_milliseconds(path.delay_s), _number(path.loss), _number(path.cost))
@@ -51,7 +51,7 @@ def pair_table(pair: Pair) -> Table:
     return head, rows
 
 
-def differing_table(comparison: Comparison, most: int | None = None) -> Table:
+def differing_table(comparison: MetricComparison, most: int | None = None) -> Table:
     """Pairs on which heuristic, optimum, hop-by-hop forwarding or metrics differ, the worst first; at most ``most``."""
 
     def weight(pair: Pair) -> tuple[float, float]:
@@ -81,12 +81,12 @@ def differing_table(comparison: Comparison, most: int | None = None) -> Table:
     return head, rows
 
 
-def summary_lines(comparison: Comparison) -> list[str]:
+def summary_lines(comparison: MetricComparison) -> list[str]:
     """The counts in sentences."""
     counts = comparison.summary
     lines = [
         f"{comparison.topology.name}: {counts['pairs']} pairs, {counts['differing']} with different paths by different metrics"
-        + (f", {counts['unreachable']} without a way" if counts["unreachable"] else "")
+        + (f", {counts['unreachable']} without a path" if counts["unreachable"] else "")
     ]
     for metric, same in counts["same_path_as_tcpbp"].items():
         spread = ""

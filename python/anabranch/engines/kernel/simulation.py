@@ -28,13 +28,6 @@ MAX_LATENESS_S = 2e-3
 """A run is refused if more than one packet in a hundred leaves the network later than this after it is due."""
 _LOOK_S = 0.1
 _PRIORITY = 50
-_UNKNOWN = (
-    "recoveries",
-    "undone",
-    "longest_stall_s",
-    "reassembly_peak_bytes",
-)
-"""Columns of flows that Linux does not report."""
 
 
 class KernelSimulation:
@@ -115,9 +108,9 @@ class KernelSimulation:
         self._check()
         planned = self._planned
         measured = self._run.flows()
-        columns = dict(planned) | dict(measured)
         count = len(planned["flow"])
-        columns |= {name: np.full(count, np.nan) for name in _UNKNOWN}
+        columns = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}  # which Linux may not report
+        columns |= dict(planned) | dict(measured)
         columns["fct_s"] = columns["end_s"] - columns["start_s"]
         columns["slowdown"] = columns["fct_s"] / columns["idle_fct_s"]
         sent = columns["segments_sent"]

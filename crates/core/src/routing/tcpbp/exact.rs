@@ -43,7 +43,7 @@ pub struct ExactSearch<'a> {
 
 /// One search for shortest paths by d + lambda l.
 #[derive(Debug, Clone)]
-struct Search {
+struct LambdaSearch {
     /// Picoseconds for each 2^-58 of L; infinite for paths of least L.
     lambda: f64,
     /// The searches at the ends of its interval.
@@ -114,7 +114,7 @@ fn corner(a: Point, low: f64, b: Point, high: f64) -> Point {
 pub struct ExactRoutes<'a> {
     graph: &'a Graph,
     source: NodeId,
-    searches: Vec<Search>,
+    searches: Vec<LambdaSearch>,
     /// The best path to each node; `None` if there is no path or none was requested.
     best: Vec<Option<Best>>,
 }
@@ -208,9 +208,9 @@ impl<'a> ExactSearch<'a> {
         lambda: f64,
         differing: &[NodeId],
         lengths: &mut Vec<f64>,
-    ) -> Search {
+    ) -> LambdaSearch {
         let length = |point: Point| point.delay + lambda * point.log_loss;
-        let mut search = Search {
+        let mut search = LambdaSearch {
             lambda,
             below: low,
             above: high,
@@ -264,7 +264,7 @@ impl<'a> ExactSearch<'a> {
 
     /// Shortest paths by D and then L, or by L and then D; then by hops. These are the ends of all intervals. A node is expanded
     /// again if a path of the same length is better by the tie-breakers, because links may have no loss.
-    fn search_end<const BY_LOSS: bool>(&self, source: NodeId, behind: Point) -> Search {
+    fn search_end<const BY_LOSS: bool>(&self, source: NodeId, behind: Point) -> LambdaSearch {
         let lengths = |point: Point| {
             if BY_LOSS { (point.log_loss, point.delay) } else { (point.delay, point.log_loss) }
         };
@@ -288,13 +288,13 @@ impl<'a> ExactSearch<'a> {
                 }
             }
         }
-        Search { lambda: if BY_LOSS { f64::INFINITY } else { 0.0 }, below: 0, above: 0, reached_by, points }
+        LambdaSearch { lambda: if BY_LOSS { f64::INFINITY } else { 0.0 }, below: 0, above: 0, reached_by, points }
     }
 }
 
 impl ExactRoutes<'_> {
     /// Keeps a search, and its paths to these nodes where they are better than the known ones.
-    fn take(&mut self, search: Search, nodes: &[NodeId]) -> usize {
+    fn take(&mut self, search: LambdaSearch, nodes: &[NodeId]) -> usize {
         let index = self.searches.len();
         for &node in nodes {
             let (point, link) = (search.points[node as usize], search.reached_by[node as usize]);
@@ -333,7 +333,7 @@ impl ExactRoutes<'_> {
     /// For the only destination of all searches: lambda and path of each search, by ascending lambda. No path to the destination lies
     /// below the line of this lambda through this path.
     pub(super) fn supports(&self, node: NodeId) -> Vec<(f64, Point)> {
-        let support = |search: &Search| (search.lambda, search.points[node as usize]);
+        let support = |search: &LambdaSearch| (search.lambda, search.points[node as usize]);
         let mut supports: Vec<(f64, Point)> = self.searches.iter().map(support).collect();
         supports.sort_by(|a, b| a.0.total_cmp(&b.0));
         supports

@@ -6,8 +6,9 @@ from typing import Any
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.files import Files, document
 from anabranch.engineering.routes.export.forwarding import checked
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.engineering.routes.model import Path, Route, Routes
+from anabranch.foundation.ends import key_of
 from anabranch.foundation.input_files import InputError, json_document
 from anabranch.network.topologies import Topology
 
@@ -15,7 +16,7 @@ NAME = "routes.json"
 _FORWARDING = ("explicit", "hop-by-hop")
 
 
-def files(routes: Routes, plan: Plan) -> Files:
+def files(routes: Routes, plan: AddressPlan) -> Files:
     """The document in one file; the addresses are in the plan beside it."""
     head = routes.document()
     records = head.pop("routes")
@@ -70,7 +71,9 @@ class _Reader:
         return found
 
     def route(self, record: object, place: str) -> Route:
-        source, target = (self.value(record, place, key, str, "the name of a node") for key in ("src", "dst"))
+        written = record if isinstance(record, dict) else {}
+        keys = [key_of("source", written) or "src", key_of("target", written) or "dst"]
+        source, target = (self.value(record, place, key, str, "the name of a node") for key in keys)
         assert isinstance(record, dict)
         if "paths" in record:
             several = self.value(record, place, "paths", list, "a list of paths")

@@ -10,17 +10,18 @@ from difflib import get_close_matches
 from itertools import chain
 
 from anabranch.foundation import csv_text
+from anabranch.foundation.ends import ENDS, canonical
 from anabranch.network.topologies.attributes import ATTRIBUTES
 from anabranch.network.topologies.draft import Draft
 from anabranch.network.topologies.errors import TopologyError
 from anabranch.network.topologies.formats import text
 from anabranch.network.topologies.words import NAMES, resembled, word_of
 
-ENDS = {
-    "source": ("source", "src", "from", "from_node", "node1", "start"),
-    "target": ("target", "dst", "dest", "destination", "to", "to_node", "node2", "end"),
+_MORE_ENDS = {
+    **dict.fromkeys(("from_node", "node1", "start"), "source"),
+    **dict.fromkeys(("to_node", "node2", "end"), "target"),
 }
-"""The columns of both ends, and their other names."""
+"""Further names of the columns of both ends."""
 _CLOSE = 0.75
 """How alike a column is to one that it is a misspelling of."""
 
@@ -87,7 +88,7 @@ def _read_rows(written: str, draft: Draft) -> Draft:
 def _column(written: str) -> str:
     """A column, with an end under its first name."""
     column = written.strip()
-    return next((end for end, names in ENDS.items() if column.lower() in names), column)
+    return _MORE_ENDS.get(column.lower()) or canonical(column)
 
 
 def _check_header(header: list[str], draft: Draft) -> None:
@@ -104,7 +105,7 @@ def _check_header(header: list[str], draft: Draft) -> None:
     ignored = []
     for column in header:
         if header.count(column) > 1:
-            raise TopologyError(source, "header", column, "is there twice; keep one")
+            raise TopologyError(source, "header", column, "appears twice; keep one")
         if column in known or word_of(column):
             continue
         close = get_close_matches(column, [*known, *chain.from_iterable(NAMES.values())], 1, _CLOSE)

@@ -1,12 +1,13 @@
 """Node-link JSON as TopoHub and networkx write it.
 
-Nodes have ``id``, ``name`` or ``label``, and ``pos``, edges ``source`` and ``target``. ``pos`` is a place on a drawing, as networkx has it.
+Nodes have ``id``, ``name`` or ``label``, and ``pos``, edges ``source`` and ``target``, or other names of the ends (:mod:`anabranch.foundation.ends`). ``pos`` is a place on a drawing, as networkx has it.
 In a document of TopoHub it is [longitude, latitude]; ``dist`` is the length in kilometres, as TopoHub has it.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.foundation.ends import ENDS, key_of
 from anabranch.foundation.input_files import InputError, parse_json
 from anabranch.network.topologies.attributes import plain_number
 from anabranch.network.topologies.draft import Draft, draw_or_map
@@ -59,17 +60,23 @@ def from_document(
         return draft
     for number, edge in enumerate(edges):
         row = edge if isinstance(edge, dict) else _mapping(edge, source, f"edges[{number}]")
-        for side in ("source", "target"):
-            if side not in row:
-                raise TopologyError(source, f"edges[{number}]", None, f"has no {side}; it needs one")
-        draft.link(row["source"], row["target"], row, "edges[{}]", number)
+        source_key, target_key = (_key_of(side, row, source, number) for side in ENDS)
+        draft.link(row[source_key], row[target_key], row, "edges[{}]", number)
     return draft
+
+
+def _key_of(end: str, row: Mapping[str, Any], source: str, number: int) -> str:
+    key = key_of(end, row)
+    if key is None:
+        names = ", ".join(ENDS[end])
+        raise TopologyError(source, f"edges[{number}]", None, f"has no {end}, or several; its names are {names}")
+    return key
 
 
 def _read_columns(edges: list[Any], draft: Draft) -> bool:
     """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
     try:
-        sources, targets = ([edge[side] for edge in edges] for side in ("source", "target"))
+        sources, targets = ([edge[side] for edge in edges] for side in ENDS)
         names = sorted(set[str]().union(*edges))
         values = {name: [edge.get(name) for edge in edges] for name in names if draft.reads(name)}
         return draft.plain_links(sources, targets, values)

@@ -24,7 +24,7 @@ fn connection(follows: &str, receive_window: u64) -> Connection {
 }
 
 /// Both ends over a path that loses every n-th packet, with another n in each direction.
-struct Path {
+struct LossyPath {
     connection: Connection,
     pool: SackPool,
     now: Time,
@@ -36,12 +36,12 @@ struct Path {
     edge: u32,
 }
 
-impl Path {
-    fn new(connection: Connection, lost: [u64; 2]) -> Path {
+impl LossyPath {
+    fn new(connection: Connection, lost: [u64; 2]) -> LossyPath {
         let edge = connection.sender.window_edge();
         let sent = lost.map(|every| (0, every));
         let (data, acks) = (VecDeque::new(), VecDeque::new());
-        Path { connection, pool: SackPool::default(), now: Time::ZERO, data, acks, sent, edge }
+        LossyPath { connection, pool: SackPool::default(), now: Time::ZERO, data, acks, sent, edge }
     }
 
     fn transmit(&mut self, packet: Packet, is_ack: bool) {
@@ -127,7 +127,7 @@ proptest! {
     fn linux_never_sends_beyond_the_window_that_the_receiver_has_said(
         receive_window in 65_537_u64..1_000_000, data in 15_u64..400, acks in 2_u64..50,
     ) {
-        let mut path = Path::new(connection("linux", receive_window), [data, acks]);
+        let mut path = LossyPath::new(connection("linux", receive_window), [data, acks]);
         path.run(Time::ZERO + Duration::from_secs(2));
         let delivered = path.connection.receiver.delivered();
         path.run(Time::ZERO + Duration::from_secs(4));
@@ -140,7 +140,7 @@ proptest! {
 #[test]
 fn only_linux_opens_its_window_by_and_by() {
     let window = |follows, round_trips| {
-        let mut path = Path::new(connection(follows, 3 << 20), [u64::MAX; 2]);
+        let mut path = LossyPath::new(connection(follows, 3 << 20), [u64::MAX; 2]);
         path.run(Time::ZERO + RTT * round_trips);
         path.connection.sender.window_edge() - path.connection.sender.scoreboard().una()
     };
