@@ -1,7 +1,7 @@
 //! Congestion control: how much to have in flight, and how fast to send it.
 //!
-//! To add one: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in the
-//! registry below.
+//! To add one: a file in the folder of its family with its formulas, its [`crate::parameters!`] and its state machine, and one line
+//! in the registry below.
 
 use super::events::{AckEvent, CongestionEvent, Connection};
 use super::rtt::RttEstimate;
@@ -11,53 +11,18 @@ use cached_control::Snapshot;
 use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
-pub mod backlog;
-pub mod bbr;
-pub mod bbr3;
-mod bbr_model;
-pub mod bic;
-#[cfg(test)]
-mod bottleneck;
 pub mod cached_control;
 pub mod choice;
-pub mod compound;
-pub mod cubic;
 pub mod custom;
-pub mod dctcp;
-pub mod highspeed;
-pub mod htcp;
-#[cfg(test)]
-mod ideal;
-pub mod illinois;
-pub mod kikolo;
-pub mod linux_based;
-pub use bbr::linux as linux_bbr;
-pub mod linux_bic;
-pub mod linux_cdg;
-pub mod linux_cubic;
-pub mod linux_dctcp;
-pub mod linux_highspeed;
-pub mod linux_htcp;
-pub mod linux_hybla;
-pub mod linux_illinois;
-pub mod linux_reno;
-pub mod linux_rounds;
-pub mod linux_scalable;
-pub mod linux_vegas;
-pub mod linux_veno;
-pub mod linux_westwood;
-pub mod linux_window;
-pub mod linux_yeah;
+pub mod delay_based;
+pub mod linux;
 pub mod loss_based;
-pub mod newreno;
 pub mod occupancy;
-pub mod program;
-pub mod reno;
-pub mod scalable;
+pub mod rate_based;
 pub mod slow_start;
 pub mod supervision;
-pub mod vegas;
-pub mod westwood;
+#[cfg(test)]
+mod testing;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
@@ -185,72 +150,72 @@ crate::algorithm_registry! {
     /// A congestion control by name, with its parameters.
     pub enum CongestionSpec builds dyn Snapshot from FlowContext {
         /// Reno: NewReno's window; without SACK, fast recovery ends at the first partial ACK (RFC 5681).
-        Reno = "reno": reno::Reno,
+        Reno = "reno": reno::Reno in loss_based,
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
-        NewReno = "newreno": newreno::NewReno,
+        NewReno = "newreno": newreno::NewReno in loss_based,
         /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
-        Cubic = "cubic": cubic::Cubic,
+        Cubic = "cubic": cubic::Cubic in loss_based,
         /// BIC: a binary search for the window of the last loss (Xu, Harfoush, Rhee 2004; Linux).
-        Bic = "bic": bic::Bic,
+        Bic = "bic": bic::Bic in loss_based,
         /// HighSpeed TCP: faster growth and smaller decrease at large windows (RFC 3649).
-        HighSpeed = "highspeed": highspeed::HighSpeed,
+        HighSpeed = "highspeed": highspeed::HighSpeed in loss_based,
         /// Scalable TCP: a fixed growth for every segment acknowledged (Kelly 2003).
-        Scalable = "scalable": scalable::Scalable,
+        Scalable = "scalable": scalable::Scalable in loss_based,
         /// H-TCP: growth by the time since the last congestion (draft-leith-tcp-htcp-06).
-        Htcp = "htcp": htcp::Htcp,
+        Htcp = "htcp": htcp::Htcp in loss_based,
         /// Westwood+: after a loss, the window that the measured bandwidth needs (Grieco and Mascolo 2004).
-        Westwood = "westwood": westwood::Westwood,
+        Westwood = "westwood": westwood::Westwood in loss_based,
         /// TCP-Illinois: growth and decrease by queueing delay (Liu, Basar, Srikant 2008).
-        Illinois = "illinois": illinois::Illinois,
+        Illinois = "illinois": illinois::Illinois in loss_based,
         /// Reno as Linux has it, in whole segments.
-        LinuxReno = "linux-reno": linux_reno::LinuxReno,
+        LinuxReno = "linux-reno": reno::LinuxReno in linux,
         /// CUBIC as Linux has it, with HyStart, in whole segments.
-        LinuxCubic = "linux-cubic": linux_cubic::LinuxCubic,
+        LinuxCubic = "linux-cubic": cubic::LinuxCubic in linux,
         /// BIC as Linux has it, in whole segments.
-        LinuxBic = "linux-bic": linux_bic::LinuxBic,
+        LinuxBic = "linux-bic": bic::LinuxBic in linux,
         /// Scalable TCP as Linux has it, in whole segments.
-        LinuxScalable = "linux-scalable": linux_scalable::LinuxScalable,
+        LinuxScalable = "linux-scalable": scalable::LinuxScalable in linux,
         /// Westwood+ as Linux has it, in whole segments.
-        LinuxWestwood = "linux-westwood": linux_westwood::LinuxWestwood,
+        LinuxWestwood = "linux-westwood": westwood::LinuxWestwood in linux,
         /// Vegas as Linux has it, in whole segments.
-        LinuxVegas = "linux-vegas": linux_vegas::LinuxVegas,
+        LinuxVegas = "linux-vegas": vegas::LinuxVegas in linux,
         /// HighSpeed TCP as Linux has it, in whole segments.
-        LinuxHighSpeed = "linux-highspeed": linux_highspeed::LinuxHighSpeed,
+        LinuxHighSpeed = "linux-highspeed": highspeed::LinuxHighSpeed in linux,
         /// H-TCP as Linux has it, in whole segments.
-        LinuxHtcp = "linux-htcp": linux_htcp::LinuxHtcp,
+        LinuxHtcp = "linux-htcp": htcp::LinuxHtcp in linux,
         /// TCP-Illinois as Linux has it, in whole segments.
-        LinuxIllinois = "linux-illinois": linux_illinois::LinuxIllinois,
+        LinuxIllinois = "linux-illinois": illinois::LinuxIllinois in linux,
         /// DCTCP as Linux has it, in whole segments.
-        LinuxDctcp = "linux-dctcp": linux_dctcp::LinuxDctcp,
+        LinuxDctcp = "linux-dctcp": dctcp::LinuxDctcp in linux,
         /// Hybla as Linux has it: a long path grows as fast as one of 25 ms (Caini and Firrincieli 2004).
-        LinuxHybla = "linux-hybla": linux_hybla::LinuxHybla,
+        LinuxHybla = "linux-hybla": hybla::LinuxHybla in linux,
         /// YeAH as Linux has it: Scalable TCP until a queue builds up, then Reno (Baiocchi, Castellani and Vacirca 2007).
-        LinuxYeah = "linux-yeah": linux_yeah::LinuxYeah,
+        LinuxYeah = "linux-yeah": yeah::LinuxYeah in linux,
         /// CDG as Linux has it: Reno that also backs off by chance when the RTT rises (Hayes and Armitage 2011).
-        LinuxCdg = "linux-cdg": linux_cdg::LinuxCdg,
+        LinuxCdg = "linux-cdg": cdg::LinuxCdg in linux,
         /// Veno as Linux has it: Reno that judges by the queue whether a loss is congestion (Fu and Liew 2003).
-        LinuxVeno = "linux-veno": linux_veno::LinuxVeno,
+        LinuxVeno = "linux-veno": veno::LinuxVeno in linux,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
-        Bbr = "bbr": bbr::Bbr,
+        Bbr = "bbr": bbr::Bbr in rate_based,
         /// BBR version 1 as Linux has it, with its detection of policers.
-        LinuxBbr = "linux-bbr": linux_bbr::LinuxBbr,
+        LinuxBbr = "linux-bbr": bbr::LinuxBbr in linux,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
-        Bbr3 = "bbr3": bbr3::Bbr3,
+        Bbr3 = "bbr3": bbr3::Bbr3 in rate_based,
         /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).
-        Dctcp = "dctcp": dctcp::Dctcp,
+        Dctcp = "dctcp": dctcp::Dctcp in loss_based,
         /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
-        Vegas = "vegas": vegas::Vegas,
+        Vegas = "vegas": vegas::Vegas in delay_based,
         /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).
-        Compound = "compound": compound::Compound,
+        Compound = "compound": compound::Compound in delay_based,
         /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
-        Kikolo = "kikolo": kikolo::Kikolo,
+        Kikolo = "kikolo": kikolo::Kikolo in loss_based,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::bottleneck::{calls, check_calls_of, flow};
     use super::*;
+    use crate::tcp::congestion::testing::bottleneck::{calls, check_calls_of, flow};
     use proptest::prelude::*;
 
     proptest! {
