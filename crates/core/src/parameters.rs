@@ -105,7 +105,7 @@ macro_rules! algorithm_registry {
             ),* $(,)?
         }
     ) => {
-        $( $( impl $defaults for $module::$state {} )? )*
+        $( $crate::algorithm_registry! { @default [$($defaults)?] $($folder::)? $module::$state } )*
 
         $crate::algorithm_registry! {
             $(#[$outer])*
@@ -150,6 +150,8 @@ macro_rules! algorithm_registry {
             }
         }
     };
+    (@default [] $($state:tt)*) => {};
+    (@default [$defaults:ident] $($state:tt)*) => { impl $defaults for $($state)* {} };
     (
         @declare $tag:literal, [$($derived:ident)?],
         $(#[$outer:meta])*

@@ -1,6 +1,7 @@
 //! Common to Linux's window-based congestion controls: slow start, reduction, undo and restart in whole segments. A control is
 //! then a growth and a threshold, [`Rules`].
 
+use super::LinuxControl;
 use super::window::Window;
 use crate::tcp::congestion::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -54,7 +55,7 @@ pub trait Rules: Send + Sync {
         window.grow(window.cwnd, acked);
     }
 
-    /// See [`CongestionControl::backs_off`].
+    /// See [`LinuxControl::backs_off`].
     fn backs_off(&self) -> Option<bool> {
         None
     }
@@ -193,14 +194,6 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.episode = Episode::Ending { completed: self.episode != Episode::Timeout };
     }
 
-    fn on_reopened(&mut self) {
-        self.episode = Episode::Ending { completed: false };
-    }
-
-    fn on_loss_in_reduction(&mut self, reached: u32) {
-        self.rules.on_loss_in_reduction(&mut self.window, reached);
-    }
-
     fn on_established(&mut self, _now: Time, rtt: &RttEstimate) {
         self.rules.on_established(&mut self.window, rtt);
     }
@@ -213,15 +206,25 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.rules.on_restart();
     }
 
-    fn backs_off(&self) -> Option<bool> {
-        self.rules.backs_off()
-    }
-
     fn cwnd(&self) -> f64 {
         f64::from(self.window.cwnd)
     }
 
     fn ssthresh(&self) -> f64 {
         self.window.threshold()
+    }
+}
+
+impl<R: Rules> LinuxControl for LinuxBased<R> {
+    fn on_reopened(&mut self) {
+        self.episode = Episode::Ending { completed: false };
+    }
+
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        self.rules.on_loss_in_reduction(&mut self.window, reached);
+    }
+
+    fn backs_off(&self) -> Option<bool> {
+        self.rules.backs_off()
     }
 }

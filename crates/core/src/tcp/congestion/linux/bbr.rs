@@ -4,11 +4,12 @@
 //! An ACK that ends an episode may begin the next one, for segments that are still lost. Then Linux's BBR sees no end: it neither
 //! restores the window nor conserves packets again. With many losses, one recovery follows the other in this way.
 
+use super::LinuxControl;
 use super::policer::{Evidence, Policer, Totals};
 use crate::tcp::congestion::rate_based::bbr::{BbrOf, Mode, Recovery, min_quantum};
 use crate::tcp::congestion::rate_based::model::{FullPipe, approach};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
-use crate::units::Rate;
+use crate::units::{Rate, Time};
 
 pub use crate::tcp::congestion::rate_based::bbr::Parameters;
 
@@ -161,6 +162,17 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         self.pipe = FullPipe::default();
         self.linux.policer = Policer::default();
         self.find_product();
+    }
+}
+
+impl<const LINUX: bool> LinuxControl for BbrOf<LINUX> {
+    fn on_loss_in_reduction(&mut self, _reached: u32) {
+        self.begin_recovery_as_linux();
+    }
+
+    fn min_quantum(&mut self, _now: Time) -> u32 {
+        let rate = if LINUX { self.pacing.share(self.linux.payload, self.wire_bytes) } else { self.pacing };
+        min_quantum(rate)
     }
 }
 

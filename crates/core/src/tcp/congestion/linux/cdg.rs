@@ -314,6 +314,7 @@ impl Rules for ByGradient {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LinuxControl;
     use super::*;
     use crate::tcp::congestion::CongestionControl;
     use crate::tcp::congestion::testing::bottleneck::flow;

@@ -12,6 +12,7 @@
 //! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train counts as
 //!   long after the least RTT and a millisecond. If the sender is not paced, it counts as long after half of that.
 
+use super::LinuxControl;
 use super::window::{Window, slow_start};
 use crate::tcp::congestion::loss_based::cubic::{saturation_point, time_to_maximum, w_cubic};
 use crate::tcp::congestion::{CongestionControl, FlowContext};
@@ -285,6 +286,8 @@ impl CongestionControl for LinuxCubic {
         self.window.threshold()
     }
 }
+
+impl LinuxControl for LinuxCubic {}
 
 #[cfg(test)]
 mod tests {

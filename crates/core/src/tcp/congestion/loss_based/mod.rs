@@ -14,7 +14,7 @@ pub mod scalable;
 pub mod westwood;
 
 use crate::tcp::congestion::slow_start::SlowStart;
-use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
@@ -39,7 +39,7 @@ pub trait IncreaseDecrease: Send + Sync {
     type Parameters;
 
     /// Whether fast recovery without SACK ends at the first partial ACK; see
-    /// [`CongestionControl::ends_recovery_at_partial_ack`].
+    /// [`Demands::ends_recovery_at_partial_ack`].
     const ENDS_RECOVERY_AT_PARTIAL_ACK: bool = false;
 
     /// The state of a flow that has not sent yet.
@@ -145,8 +145,8 @@ impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
         self.ssthresh
     }
 
-    fn ends_recovery_at_partial_ack(&self) -> bool {
-        A::ENDS_RECOVERY_AT_PARTIAL_ACK
+    fn demands(&self) -> Demands {
+        Demands { ends_recovery_at_partial_ack: A::ENDS_RECOVERY_AT_PARTIAL_ACK, ..Demands::default() }
     }
 }
 

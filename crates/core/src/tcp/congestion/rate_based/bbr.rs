@@ -13,7 +13,7 @@ use super::model::{
 };
 use crate::rng::Sequence;
 use crate::tcp::congestion::linux::bbr::{self as linux, LinuxState};
-use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time, at_least, at_most};
@@ -102,12 +102,12 @@ pub struct BbrOf<const LINUX: bool> {
     pub(in crate::tcp::congestion) linux: LinuxState,
     parameters: Parameters,
     pub(in crate::tcp::congestion) initial_window: f64,
-    wire_bytes: u32,
+    pub(in crate::tcp::congestion) wire_bytes: u32,
     random: Sequence,
     pub(in crate::tcp::congestion) mode: Mode,
     pub(in crate::tcp::congestion) cwnd: f64,
     pub(in crate::tcp::congestion) prior_cwnd: f64,
-    pacing: Rate,
+    pub(in crate::tcp::congestion) pacing: Rate,
     /// Inputs of the last computation of `pacing`: the bandwidth, the gain, and whether the pipe was full.
     paced_for: (f64, f64, bool),
     /// Send quantum at the pacing rate, segments.
@@ -461,10 +461,6 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         }
     }
 
-    fn on_loss_in_reduction(&mut self, _reached: u32) {
-        self.begin_recovery_as_linux();
-    }
-
     /// The handshake gives the first minimum RTT and pacing rate (Linux: bbr_init; draft: BBRInit).
     fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
         (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), Some(now));
@@ -490,17 +486,8 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         Some(self.pacing)
     }
 
-    fn min_quantum(&mut self, _now: Time) -> u32 {
-        let rate = if LINUX { self.pacing.share(self.linux.payload, self.wire_bytes) } else { self.pacing };
-        min_quantum(rate)
-    }
-
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        true
+    fn demands(&self) -> Demands {
+        Demands { rate_samples: true, owns_recovery: true, ..Demands::default() }
     }
 }
 

@@ -11,7 +11,7 @@ use super::model::{
     approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum,
 };
 use crate::rng::Sequence;
-use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time};
@@ -779,12 +779,8 @@ impl CongestionControl for Bbr3 {
         Some(self.pacing)
     }
 
-    fn owns_recovery(&self) -> bool {
-        true
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        true
+    fn demands(&self) -> Demands {
+        Demands { rate_samples: true, owns_recovery: true, ..Demands::default() }
     }
 }
 

@@ -7,7 +7,8 @@ use super::Loaded;
 use super::functions::{ProgramKernel, WindowSlots};
 use super::socket::{self, INFINITE_SSTHRESH, Sizes, Slot};
 use crate::tcp::congestion::linux::window::restart_window;
-use crate::tcp::congestion::{CongestionControl, FlowContext, LINUX_MIN_QUANTUM};
+use crate::tcp::congestion::linux::{LinuxControl, MIN_QUANTUM};
+use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time};
@@ -195,7 +196,7 @@ impl ProgramControl {
         (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
         self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
         self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
-        if self.wants_rate_samples() {
+        if self.owns_window() {
             self.set(self.slots.app_limited, connection.app_limited);
         }
     }
@@ -371,14 +372,6 @@ impl ProgramControl {
 }
 
 impl CongestionControl for ProgramControl {
-    fn on_connection(&mut self, connection: &Connection<'_>) {
-        let Some(unopened) = self.unopened.take() else { return self.show(connection) };
-        self.memory = unopened;
-        self.show(connection);
-        self.update_pacing_rate();
-        self.call(self.loaded.program.operation("init"), &[]);
-    }
-
     fn on_echo(&mut self, ack: &AckEvent) {
         self.show_ack(ack);
         self.shown = true;
@@ -457,18 +450,6 @@ impl CongestionControl for ProgramControl {
         }
     }
 
-    fn on_loss_in_reduction(&mut self, reached: u32) {
-        if !self.owns_window() {
-            self.set(self.slots.window.cwnd, reached.into());
-        }
-        self.enter(State::Recovery);
-        self.shrink();
-    }
-
-    fn on_reopened(&mut self) {
-        self.enter(State::Open);
-    }
-
     fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
         if idle > rtt.rto() && !self.owns_window() {
@@ -479,10 +460,6 @@ impl CongestionControl for ProgramControl {
             self.set(ssthresh, threshold);
             self.set(cwnd, restart_window(window, initial_window, idle, rtt.rto()).into());
         }
-    }
-
-    fn on_start(&mut self) {
-        self.call(self.operations.cwnd_event, &[TX_START]);
     }
 
     fn cwnd(&self) -> f64 {
@@ -504,17 +481,39 @@ impl CongestionControl for ProgramControl {
         self.paces.then(|| Rate::from_bps(bps.clamp(1.0, fastest)))
     }
 
+    fn demands(&self) -> Demands {
+        Demands { rate_samples: self.owns_window(), owns_recovery: self.owns_window(), ..Demands::default() }
+    }
+}
+
+impl LinuxControl for ProgramControl {
+    fn on_connection(&mut self, connection: &Connection<'_>) {
+        let Some(unopened) = self.unopened.take() else { return self.show(connection) };
+        self.memory = unopened;
+        self.show(connection);
+        self.update_pacing_rate();
+        self.call(self.loaded.program.operation("init"), &[]);
+    }
+
+    fn on_loss_in_reduction(&mut self, reached: u32) {
+        if !self.owns_window() {
+            self.set(self.slots.window.cwnd, reached.into());
+        }
+        self.enter(State::Recovery);
+        self.shrink();
+    }
+
+    fn on_reopened(&mut self) {
+        self.enter(State::Open);
+    }
+
+    fn on_start(&mut self) {
+        self.call(self.operations.cwnd_event, &[TX_START]);
+    }
+
     fn min_quantum(&mut self, now: Time) -> u32 {
         self.kernel.now = now;
-        self.call(self.operations.min_tso_segs, &[]).map_or(LINUX_MIN_QUANTUM, |segments| segments as u32)
-    }
-
-    fn owns_recovery(&self) -> bool {
-        self.owns_window()
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        self.owns_window()
+        self.call(self.operations.min_tso_segs, &[]).map_or(MIN_QUANTUM, |segments| segments as u32)
     }
 
     fn observes_connection(&self) -> bool {
