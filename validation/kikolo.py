@@ -66,7 +66,7 @@ def run(quick: bool) -> Section:
             "The shares of S0, S1 and S3 do not follow the equations, which assume a Poisson process of duplicate ACKs. Real duplicates come in "
             "a row: the third follows the second at once, so S3 is hardly ever seen.",
             "Under Poisson ACKs and duplicates all four shares are the equilibrium's within 0.01 "
-            "(`congestion::kikolo::tests`).",
+            "(`congestion::loss_based::kikolo::tests`).",
         ),
     )
 

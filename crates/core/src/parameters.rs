@@ -92,8 +92,8 @@ impl ParameterType for Duration {
 }
 
 /// Builds a registry: the tagged choice of a scenario, with check and description. If it `builds` boxed state machines of a
-/// trait from a context, it has their constructor. `without` a trait: the algorithm has its default methods only. If its parameters
-/// implement a trait, it gives access to that.
+/// trait from a context, it has their constructor. An algorithm's module may lie `in` a folder. `without` a trait: the algorithm has
+/// its default methods only. If its parameters implement a trait, it gives access to that.
 #[macro_export]
 macro_rules! algorithm_registry {
     (
@@ -101,22 +101,22 @@ macro_rules! algorithm_registry {
         pub enum $spec:ident builds dyn $behaviour:ident from $context:ident {
             $(
                 $(#[doc = $summary:literal])+
-                $variant:ident = $name:literal : $module:ident :: $state:ident $(without $defaults:ident)?
+                $variant:ident = $name:literal : $module:ident :: $state:ident $(in $folder:ident)? $(without $defaults:ident)?
             ),* $(,)?
         }
     ) => {
-        $( $( impl $defaults for $module::$state {} )? )*
+        $( $crate::algorithm_registry! { @default [$($defaults)?] $($folder::)? $module::$state } )*
 
         $crate::algorithm_registry! {
             $(#[$outer])*
-            pub enum $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+            pub enum $spec { $( $(#[doc = $summary])+ $variant = $name : $module $(in $folder)? ),* }
         }
 
         impl $spec {
             /// A fresh state machine for one flow.
             pub fn build(&self, context: $context) -> Box<dyn $behaviour> {
                 match self {
-                    $( $spec::$variant(parameters) => Box::new($module::$state::new(*parameters, context)), )*
+                    $( $spec::$variant(parameters) => Box::new($($folder::)? $module::$state::new(*parameters, context)), )*
                 }
             }
         }
@@ -124,21 +124,21 @@ macro_rules! algorithm_registry {
     (
         $(#[$outer:meta])*
         pub enum $spec:ident {
-            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),* $(,)?
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident $(in $folder:ident)? ),* $(,)?
         }
     ) => {
         $crate::algorithm_registry! {
-            @declare "name", [Copy], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+            @declare "name", [Copy], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module $(in $folder)? ),* }
         }
     };
     (
         $(#[$outer:meta])*
         pub enum $spec:ident by $tag:literal, parameters as dyn $behaviour:ident {
-            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),* $(,)?
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident $(in $folder:ident)? ),* $(,)?
         }
     ) => {
         $crate::algorithm_registry! {
-            @declare $tag, [], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+            @declare $tag, [], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module $(in $folder)? ),* }
         }
 
         impl $spec {
@@ -150,18 +150,20 @@ macro_rules! algorithm_registry {
             }
         }
     };
+    (@default [] $($state:tt)*) => {};
+    (@default [$defaults:ident] $($state:tt)*) => { impl $defaults for $($state)* {} };
     (
         @declare $tag:literal, [$($derived:ident)?],
         $(#[$outer:meta])*
         $spec:ident {
-            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),*
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident $(in $folder:ident)? ),*
         }
     ) => {
         $(#[$outer])*
         #[derive(Debug, Clone, $($derived,)? PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(tag = $tag)]
         pub enum $spec {
-            $( $(#[doc = $summary])+ #[serde(rename = $name)] $variant($module::Parameters), )*
+            $( $(#[doc = $summary])+ #[serde(rename = $name)] $variant($($folder::)? $module::Parameters), )*
         }
 
         impl $spec {
@@ -193,7 +195,7 @@ macro_rules! algorithm_registry {
                 vec![ $( $crate::parameters::AlgorithmInfo {
                     name: $name,
                     summary: concat!($($summary),+).trim_ascii(),
-                    parameters: $module::Parameters::describe(),
+                    parameters: $($folder::)? $module::Parameters::describe(),
                 } ),* ]
             }
         }

@@ -5,8 +5,9 @@ use anabranch_core::spec::RunSpec;
 use anabranch_core::tcp::congestion::cached_control::Snapshot;
 use anabranch_core::tcp::congestion::choice::ControlSpec;
 use anabranch_core::tcp::congestion::custom::{ControlFactory, CustomSpec};
+use anabranch_core::tcp::congestion::linux::LinuxControl;
 use anabranch_core::tcp::congestion::supervision::Supervision;
-use anabranch_core::tcp::congestion::{CongestionControl, FlowContext};
+use anabranch_core::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use anabranch_core::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use anabranch_core::tcp::rtt::RttEstimate;
 use anabranch_core::units::{Duration, Rate, Time};
@@ -259,7 +260,9 @@ impl CongestionControl for PythonControl {
         self.pacing_rate
     }
 
-    fn wants_rate_samples(&self) -> bool {
-        self.samples_rate
+    fn demands(&self) -> Demands {
+        Demands { rate_samples: self.samples_rate, ..Demands::default() }
     }
 }
+
+impl LinuxControl for PythonControl {}

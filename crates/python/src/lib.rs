@@ -16,7 +16,7 @@ use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
 use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, RunSpec, StackSettings};
-use anabranch_core::tcp::congestion::program::ProgramSpec;
+use anabranch_core::tcp::congestion::linux::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use anabranch_core::units::{Duration, Time};
@@ -69,7 +69,7 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
 /// Contents of an eBPF object and requirements of its programs, as a JSON text.
 #[pyfunction]
 fn describe_program(object: &[u8]) -> PyResult<String> {
-    anabranch_core::tcp::congestion::program::describe(object)
+    anabranch_core::tcp::congestion::linux::program::describe(object)
         .map(|description| description.to_string())
         .map_err(PyValueError::new_err)
 }

@@ -11,7 +11,7 @@ use crate::units::Duration;
 pub fn rfc() -> StackSpec {
     StackSpec {
         name: "rfc".to_string(),
-        congestion: CongestionSpec::NewReno(congestion::newreno::Parameters::default()).into(),
+        congestion: CongestionSpec::NewReno(congestion::loss_based::newreno::Parameters::default()).into(),
         detection: DetectionSpec::DupAck(detection::dup_ack::Parameters::default()),
         ack: AckSpec::Delayed(ack::delayed::Parameters::default()),
         slow_start: SlowStartSpec::Classic(Default::default()),
@@ -27,7 +27,7 @@ pub fn rfc() -> StackSpec {
 pub fn linux() -> StackSpec {
     StackSpec {
         name: "linux".to_string(),
-        congestion: CongestionSpec::LinuxCubic(congestion::linux_cubic::Parameters::default()).into(),
+        congestion: CongestionSpec::LinuxCubic(congestion::linux::cubic::Parameters::default()).into(),
         detection: DetectionSpec::RackTlp(detection::rack_tlp::Parameters {
             rtt_by_sequence: true,
             ..detection::rack_tlp::Parameters::default()

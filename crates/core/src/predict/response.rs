@@ -1,7 +1,9 @@
 //! Response functions: the mean window of a congestion control at a loss ratio, without timeouts.
 
 use super::Flow;
-use crate::tcp::congestion::{cubic as cubic_control, highspeed as highspeed_control, scalable as scalable_control};
+use crate::tcp::congestion::loss_based::{
+    cubic as cubic_control, highspeed as highspeed_control, scalable as scalable_control,
+};
 
 /// A response function R(p) = c / p^y segments a round trip (Xu, Harfoush, Rhee 2004, "BIC", section II).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]

@@ -96,7 +96,7 @@ pub enum CongestionKind {
         /// recovery.
         repeated: bool,
     },
-    /// The network marked a segment (RFC 3168), or the congestion control [asks for a reduction](super::congestion::CongestionControl::backs_off); at most once a round trip.
+    /// The network marked a segment (RFC 3168), or the congestion control [asks for a reduction](super::congestion::linux::LinuxControl::backs_off); at most once a round trip.
     EcnEcho,
 }
 
@@ -111,7 +111,7 @@ pub struct CongestionEvent {
     pub prior_in_flight: u32,
 }
 
-/// The connection, as Linux keeps it in its socket, for [controls that observe it](super::congestion::CongestionControl::observes_connection).
+/// The connection, as Linux keeps it in its socket, for [controls that observe it](super::congestion::linux::LinuxControl::observes_connection).
 #[derive(Debug, Clone, Copy)]
 pub struct Connection<'a> {
     /// The time.

@@ -223,7 +223,7 @@ impl Sender {
         });
         let flow = DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths };
         let detector = stack.detection_in_use().build(flow);
-        let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
+        let rate = congestion.demands().rate_samples.then(Box::<RateSampler>::default);
         let options = Options::new(stack, &*congestion, &*detector);
         let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
         let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
@@ -241,7 +241,7 @@ impl Sender {
             },
             rtt,
             rate,
-            owns_recovery: congestion.owns_recovery(),
+            owns_recovery: congestion.demands().owns_recovery,
             congestion: CachedControl::new(congestion),
             detector,
             available: 0,

@@ -3,6 +3,7 @@
 //! The sender reads both for every segment. A copy within the sender's own state saves a virtual call and a cache line each time.
 
 use super::CongestionControl;
+use super::linux::LinuxControl;
 use crate::prefetch::prefetch_at;
 use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
 use crate::tcp::rtt::RttEstimate;
@@ -22,8 +23,8 @@ pub struct Output {
     pacing_rate: Rate,
 }
 
-/// Window and rate in one virtual call. Every [`CongestionControl`] has it.
-pub trait Snapshot: CongestionControl {
+/// Window and rate in one virtual call. Every [`LinuxControl`] has it.
+pub trait Snapshot: LinuxControl {
     /// Window and rate now.
     fn output(&self) -> Output {
         let cwnd = self.cwnd();
@@ -37,7 +38,7 @@ pub trait Snapshot: CongestionControl {
     }
 }
 
-impl<C: CongestionControl> Snapshot for C {}
+impl<C: LinuxControl> Snapshot for C {}
 
 /// A congestion control and its latest output.
 pub struct CachedControl {
@@ -68,12 +69,12 @@ impl CachedControl {
         self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
     }
 
-    /// See [`CongestionControl::on_connection`].
+    /// See [`LinuxControl::on_connection`].
     pub fn on_connection(&mut self, connection: &Connection<'_>) {
         self.algorithm.on_connection(connection);
     }
 
-    /// See [`CongestionControl::on_start`].
+    /// See [`LinuxControl::on_start`].
     pub fn on_start(&mut self) {
         self.algorithm.on_start();
         self.output = self.algorithm.output();
@@ -102,13 +103,13 @@ impl CachedControl {
         self.output = self.algorithm.output();
     }
 
-    /// See [`CongestionControl::on_loss_in_reduction`].
+    /// See [`LinuxControl::on_loss_in_reduction`].
     pub fn on_loss_in_reduction(&mut self, reached: u32) {
         self.algorithm.on_loss_in_reduction(reached);
         self.output = self.algorithm.output();
     }
 
-    /// See [`CongestionControl::on_reopened`].
+    /// See [`LinuxControl::on_reopened`].
     pub fn on_reopened(&mut self) {
         self.algorithm.on_reopened();
         self.output = self.algorithm.output();
@@ -126,9 +127,19 @@ impl CachedControl {
         self.output = self.algorithm.output();
     }
 
-    /// See [`CongestionControl::min_quantum`].
+    /// See [`LinuxControl::min_quantum`].
     pub fn min_quantum(&mut self, now: Time) -> u32 {
         self.algorithm.min_quantum(now)
+    }
+
+    /// See [`LinuxControl::min_rto`].
+    pub fn min_rto(&self) -> Option<Duration> {
+        self.algorithm.min_rto()
+    }
+
+    /// See [`LinuxControl::backs_off`].
+    pub fn backs_off(&self) -> Option<bool> {
+        self.algorithm.backs_off()
     }
 
     /// See [`CongestionControl::cwnd`].

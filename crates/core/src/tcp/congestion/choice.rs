@@ -2,7 +2,7 @@
 
 use super::cached_control::Snapshot;
 use super::custom::CustomSpec;
-use super::program::ProgramSpec;
+use super::linux::program::ProgramSpec;
 use super::supervision::Supervision;
 use super::{CongestionSpec, FlowContext};
 use serde::{Deserialize, Serialize};

@@ -1,68 +1,35 @@
 //! Congestion control: how much to have in flight, and how fast to send it.
 //!
-//! To add one: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in the
-//! registry below.
+//! To add one: a file in the folder of its family with its formulas, its [`crate::parameters!`] and its state machine, and one line
+//! in the registry below.
 
-use super::events::{AckEvent, CongestionEvent, Connection};
+use super::events::{AckEvent, CongestionEvent};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 use cached_control::Snapshot;
+use linux::LinuxControl;
 use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
-pub mod backlog;
-pub mod bbr;
-pub mod bbr3;
-mod bbr_model;
-pub mod bic;
-#[cfg(test)]
-mod bottleneck;
 pub mod cached_control;
 pub mod choice;
-pub mod compound;
-pub mod cubic;
 pub mod custom;
-pub mod dctcp;
-pub mod highspeed;
-pub mod htcp;
-#[cfg(test)]
-mod ideal;
-pub mod illinois;
-pub mod kikolo;
-pub mod linux_based;
-pub use bbr::linux as linux_bbr;
-pub mod linux_bic;
-pub mod linux_cdg;
-pub mod linux_cubic;
-pub mod linux_dctcp;
-pub mod linux_highspeed;
-pub mod linux_htcp;
-pub mod linux_hybla;
-pub mod linux_illinois;
-pub mod linux_reno;
-pub mod linux_rounds;
-pub mod linux_scalable;
-pub mod linux_vegas;
-pub mod linux_veno;
-pub mod linux_westwood;
-pub mod linux_window;
-pub mod linux_yeah;
+pub mod delay_based;
+pub mod linux;
 pub mod loss_based;
-pub mod newreno;
 pub mod occupancy;
-pub mod program;
-pub mod reno;
-pub mod scalable;
+pub mod rate_based;
 pub mod slow_start;
 pub mod supervision;
-pub mod vegas;
-pub mod westwood;
+#[cfg(test)]
+mod testing;
 
-/// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
+/// A congestion control of a paper or an RFC. It sees ACKs, congestion and idle times, and never duplicate ACKs, SACK blocks, timers,
+/// sequence numbers or the connection. Controls as Linux has them see more: [`LinuxControl`].
 ///
 /// Windows are in segments. The sender calls `on_congestion` at most once per episode. During recovery it spreads the reduction
-/// to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
+/// to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Demands::owns_recovery).
 ///
 /// The calls for one ACK have this order: `undo` or `on_recovered`, `on_echo`, `on_congestion`, then `on_ack`. The event of `on_ack`
 /// already counts the losses that the ACK revealed.
@@ -81,13 +48,6 @@ pub trait CongestionControl: Send + Sync {
 
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
-
-    /// Called when a loss happens within the reduction after a congestion mark. From then on, the episode is loss recovery. Only from a
-    /// sender that follows Linux, whose window has shrunk to `reached` by then.
-    fn on_loss_in_reduction(&mut self, _reached: u32) {}
-
-    /// Recovery ended because nothing was lost, and the window stays reduced, for a mark. Only from a sender that follows Linux.
-    fn on_reopened(&mut self) {}
 
     /// Called when the connection is established. There is a smoothed RTT if the handshake gave a sample.
     fn on_established(&mut self, _now: Time, _rtt: &RttEstimate) {}
@@ -109,58 +69,28 @@ pub trait CongestionControl: Send + Sync {
         None
     }
 
-    /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
-    fn owns_recovery(&self) -> bool {
-        false
-    }
-
     /// How long it has been in each of its named states, up to the last event, for results; nothing if it has none to report.
     fn state_times(&self) -> &[StateTime] {
         &[]
     }
 
-    /// Whether fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when
-    /// everything sent before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
-    fn ends_recovery_at_partial_ack(&self) -> bool {
-        false
-    }
-
-    /// Whether the control requests a reduction without a loss after the last ACK. Then the sender spreads the reduction over a round
-    /// trip, as after a congestion mark. `None` if the control never requests one.
-    fn backs_off(&self) -> Option<bool> {
-        None
-    }
-
-    /// Whether ACK events are to carry a [`super::events::RateSample`].
-    fn wants_rate_samples(&self) -> bool {
-        false
-    }
-
-    /// Whether the control sees the connection before each of its events, as controls of Linux do. Then its `on_ack` sees every ACK, also
-    /// an ACK that delivers nothing.
-    fn observes_connection(&self) -> bool {
-        false
-    }
-
-    /// The connection before the next event; only if it [observes it](Self::observes_connection).
-    fn on_connection(&mut self, _connection: &Connection<'_>) {}
-
-    /// A segment is about to be sent while nothing is in flight; only if it [observes the connection](Self::observes_connection).
-    fn on_start(&mut self) {}
-
-    /// Least number of segments that a sender following Linux sends at one instant when it paces (`min_tso_segs`).
-    fn min_quantum(&mut self, _now: Time) -> u32 {
-        LINUX_MIN_QUANTUM
-    }
-
-    /// The least retransmission timeout that it demands instead of the stack's; only if it [observes](Self::observes_connection).
-    fn min_rto(&self) -> Option<Duration> {
-        None
+    /// What it asks of its sender, always the same.
+    fn demands(&self) -> Demands {
+        Demands::default()
     }
 }
 
-/// Linux's `min_quantum`, unless a congestion control sets another value (`net.ipv4.tcp_min_tso_segs`).
-const LINUX_MIN_QUANTUM: u32 = 2;
+/// What a congestion control asks of its sender; a control from a paper mostly nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// ACK events carry a [`RateSample`](super::events::RateSample).
+    pub rate_samples: bool,
+    /// The control sets its window in recovery itself, so that the sender does not run PRR.
+    pub owns_recovery: bool,
+    /// Fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when everything sent
+    /// before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
+    pub ends_recovery_at_partial_ack: bool,
+}
 
 /// Properties of the flow that a congestion control may need when it starts.
 #[derive(Debug, Clone, Copy)]
@@ -185,72 +115,72 @@ crate::algorithm_registry! {
     /// A congestion control by name, with its parameters.
     pub enum CongestionSpec builds dyn Snapshot from FlowContext {
         /// Reno: NewReno's window; without SACK, fast recovery ends at the first partial ACK (RFC 5681).
-        Reno = "reno": reno::Reno,
+        Reno = "reno": reno::Reno in loss_based without LinuxControl,
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
-        NewReno = "newreno": newreno::NewReno,
+        NewReno = "newreno": newreno::NewReno in loss_based without LinuxControl,
         /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
-        Cubic = "cubic": cubic::Cubic,
+        Cubic = "cubic": cubic::Cubic in loss_based without LinuxControl,
         /// BIC: a binary search for the window of the last loss (Xu, Harfoush, Rhee 2004; Linux).
-        Bic = "bic": bic::Bic,
+        Bic = "bic": bic::Bic in loss_based without LinuxControl,
         /// HighSpeed TCP: faster growth and smaller decrease at large windows (RFC 3649).
-        HighSpeed = "highspeed": highspeed::HighSpeed,
+        HighSpeed = "highspeed": highspeed::HighSpeed in loss_based without LinuxControl,
         /// Scalable TCP: a fixed growth for every segment acknowledged (Kelly 2003).
-        Scalable = "scalable": scalable::Scalable,
+        Scalable = "scalable": scalable::Scalable in loss_based without LinuxControl,
         /// H-TCP: growth by the time since the last congestion (draft-leith-tcp-htcp-06).
-        Htcp = "htcp": htcp::Htcp,
+        Htcp = "htcp": htcp::Htcp in loss_based without LinuxControl,
         /// Westwood+: after a loss, the window that the measured bandwidth needs (Grieco and Mascolo 2004).
-        Westwood = "westwood": westwood::Westwood,
+        Westwood = "westwood": westwood::Westwood in loss_based without LinuxControl,
         /// TCP-Illinois: growth and decrease by queueing delay (Liu, Basar, Srikant 2008).
-        Illinois = "illinois": illinois::Illinois,
+        Illinois = "illinois": illinois::Illinois in loss_based without LinuxControl,
         /// Reno as Linux has it, in whole segments.
-        LinuxReno = "linux-reno": linux_reno::LinuxReno,
+        LinuxReno = "linux-reno": reno::LinuxReno in linux,
         /// CUBIC as Linux has it, with HyStart, in whole segments.
-        LinuxCubic = "linux-cubic": linux_cubic::LinuxCubic,
+        LinuxCubic = "linux-cubic": cubic::LinuxCubic in linux,
         /// BIC as Linux has it, in whole segments.
-        LinuxBic = "linux-bic": linux_bic::LinuxBic,
+        LinuxBic = "linux-bic": bic::LinuxBic in linux,
         /// Scalable TCP as Linux has it, in whole segments.
-        LinuxScalable = "linux-scalable": linux_scalable::LinuxScalable,
+        LinuxScalable = "linux-scalable": scalable::LinuxScalable in linux,
         /// Westwood+ as Linux has it, in whole segments.
-        LinuxWestwood = "linux-westwood": linux_westwood::LinuxWestwood,
+        LinuxWestwood = "linux-westwood": westwood::LinuxWestwood in linux,
         /// Vegas as Linux has it, in whole segments.
-        LinuxVegas = "linux-vegas": linux_vegas::LinuxVegas,
+        LinuxVegas = "linux-vegas": vegas::LinuxVegas in linux,
         /// HighSpeed TCP as Linux has it, in whole segments.
-        LinuxHighSpeed = "linux-highspeed": linux_highspeed::LinuxHighSpeed,
+        LinuxHighSpeed = "linux-highspeed": highspeed::LinuxHighSpeed in linux,
         /// H-TCP as Linux has it, in whole segments.
-        LinuxHtcp = "linux-htcp": linux_htcp::LinuxHtcp,
+        LinuxHtcp = "linux-htcp": htcp::LinuxHtcp in linux,
         /// TCP-Illinois as Linux has it, in whole segments.
-        LinuxIllinois = "linux-illinois": linux_illinois::LinuxIllinois,
+        LinuxIllinois = "linux-illinois": illinois::LinuxIllinois in linux,
         /// DCTCP as Linux has it, in whole segments.
-        LinuxDctcp = "linux-dctcp": linux_dctcp::LinuxDctcp,
+        LinuxDctcp = "linux-dctcp": dctcp::LinuxDctcp in linux,
         /// Hybla as Linux has it: a long path grows as fast as one of 25 ms (Caini and Firrincieli 2004).
-        LinuxHybla = "linux-hybla": linux_hybla::LinuxHybla,
+        LinuxHybla = "linux-hybla": hybla::LinuxHybla in linux,
         /// YeAH as Linux has it: Scalable TCP until a queue builds up, then Reno (Baiocchi, Castellani and Vacirca 2007).
-        LinuxYeah = "linux-yeah": linux_yeah::LinuxYeah,
+        LinuxYeah = "linux-yeah": yeah::LinuxYeah in linux,
         /// CDG as Linux has it: Reno that also backs off by chance when the RTT rises (Hayes and Armitage 2011).
-        LinuxCdg = "linux-cdg": linux_cdg::LinuxCdg,
+        LinuxCdg = "linux-cdg": cdg::LinuxCdg in linux,
         /// Veno as Linux has it: Reno that judges by the queue whether a loss is congestion (Fu and Liew 2003).
-        LinuxVeno = "linux-veno": linux_veno::LinuxVeno,
+        LinuxVeno = "linux-veno": veno::LinuxVeno in linux,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
-        Bbr = "bbr": bbr::Bbr,
+        Bbr = "bbr": bbr::Bbr in rate_based,
         /// BBR version 1 as Linux has it, with its detection of policers.
-        LinuxBbr = "linux-bbr": linux_bbr::LinuxBbr,
+        LinuxBbr = "linux-bbr": bbr::LinuxBbr in linux,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
-        Bbr3 = "bbr3": bbr3::Bbr3,
+        Bbr3 = "bbr3": bbr3::Bbr3 in rate_based without LinuxControl,
         /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).
-        Dctcp = "dctcp": dctcp::Dctcp,
+        Dctcp = "dctcp": dctcp::Dctcp in loss_based without LinuxControl,
         /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
-        Vegas = "vegas": vegas::Vegas,
+        Vegas = "vegas": vegas::Vegas in delay_based without LinuxControl,
         /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).
-        Compound = "compound": compound::Compound,
+        Compound = "compound": compound::Compound in delay_based without LinuxControl,
         /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
-        Kikolo = "kikolo": kikolo::Kikolo,
+        Kikolo = "kikolo": kikolo::Kikolo in loss_based without LinuxControl,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::bottleneck::{calls, check_calls_of, flow};
     use super::*;
+    use crate::tcp::congestion::testing::bottleneck::{calls, check_calls_of, flow};
     use proptest::prelude::*;
 
     proptest! {

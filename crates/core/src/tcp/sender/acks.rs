@@ -218,8 +218,7 @@ impl Sender {
             let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
             self.reduce_proportionally(event.delivered, is_bold || is_safe);
         }
-        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
-        {
+        if self.options.backs_off && self.congestion.backs_off() == Some(true) && self.phase == Phase::Open {
             self.reduce_without_loss(now, prior_in_flight);
         }
     }

@@ -47,7 +47,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn apply_min_rto(&mut self) {
         if self.options.observed
-            && let Some(least) = self.congestion.algorithm().min_rto()
+            && let Some(least) = self.congestion.min_rto()
         {
             self.rtt.set_least_rto(least);
         }

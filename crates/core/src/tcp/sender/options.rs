@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
-use crate::tcp::congestion::CongestionControl;
+use crate::tcp::congestion::linux::LinuxControl;
 use crate::tcp::detection::shortcuts::DetectorShortcuts;
 use crate::tcp::rtt::TimeoutBounds;
 use std::sync::Arc;
@@ -54,14 +54,10 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn new(
-        stack: &StackSpec,
-        congestion: &dyn CongestionControl,
-        detector: &dyn DetectorShortcuts,
-    ) -> Options {
+    pub(super) fn new(stack: &StackSpec, congestion: &dyn LinuxControl, detector: &dyn DetectorShortcuts) -> Options {
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let (observed, backs_off) = (congestion.observes_connection(), congestion.backs_off().is_some());
-        let samples_rate = congestion.wants_rate_samples();
+        let samples_rate = congestion.demands().rate_samples;
         let prediction = match detector.learns_from_predicted_acks() {
             _ if !stack.sack || observed || backs_off => Prediction::Off,
             _ if samples_rate => Prediction::Sampled,
@@ -74,7 +70,7 @@ impl Options {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
-            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
+            ends_recovery_at_partial_ack: !stack.sack && congestion.demands().ends_recovery_at_partial_ack,
             spurious: stack.spurious,
             follows: stack.follows,
             recovers_as_linux: stack.follows == Follows::Linux && stack.sack,

@@ -3,8 +3,9 @@
 use super::observed::Observed;
 use crate::spec::{Follows, StackSpec};
 use crate::tcp::ack::AckSpec;
+use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
-use crate::tcp::congestion::{CongestionSpec, cubic};
+use crate::tcp::congestion::loss_based::cubic;
 
 /// [`Law::at_random`] for additive increase and multiplicative decrease is this plus [`BY_DECREASE`] times the share of the window that an event takes.
 /// Without recoveries, it would be 1 plus 1/3 of that share (Reno: 1.167, Ott, Kemperman, Mathis 1996). This and the next four values are fitted to the

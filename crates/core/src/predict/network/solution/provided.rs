@@ -28,7 +28,7 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         }
         let samples_rates = match &stack.congestion {
             ControlSpec::Program(program) => program.samples_rates(),
-            _ => control.wants_rate_samples(),
+            _ => control.demands().rate_samples,
         };
         if samples_rates {
             return Err(refused(stack, "measures delivery rates, which an ideal path does not limit"));

@@ -9,8 +9,9 @@ use crate::spec::{RunSpec, StackSpec};
 use crate::tcp::congestion::cached_control::Snapshot;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::custom::{ControlFactory, CustomSpec};
+use crate::tcp::congestion::linux::LinuxControl;
 use crate::tcp::congestion::supervision::Supervision;
-use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::Rate;
@@ -63,10 +64,12 @@ impl CongestionControl for Halving {
         self.paces.then(|| Rate::from_bps(1e6))
     }
 
-    fn wants_rate_samples(&self) -> bool {
-        self.samples_rates
+    fn demands(&self) -> Demands {
+        Demands { rate_samples: self.samples_rates, ..Demands::default() }
     }
 }
+
+impl LinuxControl for Halving {}
 
 impl ControlFactory for Halving {
     fn build(&self, flow: FlowContext, fault: &Supervision) -> Box<dyn Snapshot> {

@@ -106,11 +106,11 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::FlowContext;
-    use super::super::super::bottleneck::{Bench, Path, flow};
-    use super::super::super::newreno::{self, NewReno};
     use super::super::{SlowStartSpec, classic};
     use super::*;
+    use crate::tcp::congestion::FlowContext;
+    use crate::tcp::congestion::loss_based::newreno::{self, NewReno};
+    use crate::tcp::congestion::testing::bottleneck::{Bench, Path, flow};
     use crate::units::Time;
 
     fn ms(milliseconds: u64) -> Duration {

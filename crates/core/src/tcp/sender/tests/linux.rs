@@ -1,6 +1,7 @@
 //! Differences of Linux where packets are reordered, compared with worked numbers.
 
 use super::*;
+use crate::tcp::congestion::linux::LinuxControl;
 use crate::tcp::events::AckEvent;
 use std::sync::Mutex;
 
@@ -244,6 +245,8 @@ impl CongestionControl for Recorder {
         10.0
     }
 }
+
+impl LinuxControl for Recorder {}
 
 /// Segment 0 is sent again at 40.1 ms, and its ACK comes 40.8 ms later. By timestamps in whole milliseconds that took 80 - 40 = 40 ms.
 /// Linux's controls see it (`tcp_ack_update_rtt`: `rs->rtt_us`). By RFC 6298 and Karn's rule there is none.

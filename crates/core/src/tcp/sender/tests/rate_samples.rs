@@ -1,6 +1,7 @@
 //! Rate samples that reach a congestion control (draft-ietf-ccwg-bbr section 4.1), worked out by hand.
 
 use super::*;
+use crate::tcp::congestion::linux::LinuxControl;
 use crate::tcp::events::{AckEvent, RateSample};
 use std::sync::Mutex;
 
@@ -18,6 +19,8 @@ impl CongestionControl for Recorder {
         10.0
     }
 }
+
+impl LinuxControl for Recorder {}
 
 /// A connection that samples rates, with `written` segments sent at 0 ms, and its samples.
 fn sampled(written: u32) -> (Pair, Arc<Mutex<Vec<RateSample>>>) {

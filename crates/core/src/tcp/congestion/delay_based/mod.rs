@@ -1,0 +1,5 @@
+//! Congestion controls whose window follows the queueing delay.
+
+pub mod backlog;
+pub mod compound;
+pub mod vegas;
