@@ -82,7 +82,7 @@ impl Sender {
         }
         if is_linux {
             self.begin_linux_event();
-            self.set_doubt(ack);
+            self.set_doubt(now, ack);
         }
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let first_sent = (self.board.outstanding() > 0).then(|| self.board.sent(prior_una));

@@ -96,14 +96,14 @@ impl Sender {
 
     /// Sets the information about an ACK that the scoreboard needs before it processes the ACK (`tcp_rack_advance`,
     /// `tcp_skb_spurious_retrans`).
-    pub(super) fn set_doubt(&mut self, ack: &Ack) {
+    pub(super) fn set_doubt(&mut self, now: Time, ack: &Ack) {
         if let Some(timestamps) = ack.timestamps {
             let linux = self.linux_mut();
             linux.latest_ack = linux.latest_ack.max(timestamps.sent);
         }
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
         let una = self.board.una();
-        let echoed = if ack.cumulative > una { self.note_echo(ack, una) } else { Time::ZERO };
+        let echoed = if ack.cumulative > una { self.note_echo(now, ack, una, least_rtt) } else { Time::ZERO };
         self.board.doubt(Some(Doubt { least_rtt, echoed }));
     }
 
@@ -115,10 +115,11 @@ impl Sender {
 
     /// Records which timestamp an ACK echoes that passes `una` and maybe others (RFC 7323 section 4.3). If it does not say, it is that of the
     /// segment that moved the receiver's left edge, `una`.
-    fn note_echo(&mut self, ack: &Ack, una: u32) -> Time {
+    fn note_echo(&mut self, now: Time, ack: &Ack, una: u32, least_rtt: Duration) -> Time {
         let sent = match ack.timestamps.and_then(|timestamps| timestamps.echoed) {
             Some(number) => self.board.sent_as(number),
-            None if ack.echoes_retransmission => Some(self.board.sent(una)),
+            // Sooner than any ACK can come, this one answers an earlier transmission.
+            None if ack.echoes_retransmission => Some(self.board.sent(una)).filter(|sent| now - *sent >= least_rtt),
             None => self.board.first_sent(una),
         };
         let Some(linux) = &mut self.linux else { return Time::ZERO };
