@@ -178,10 +178,8 @@ impl RackTlp {
 
     /// Steps 1 to 3 of section 6.2. The delivered segment that was sent last represents an ACK. If that is a retransmission
     /// answered too soon, its original was delivered; then the last original represents the ACK.
-    fn update(&mut self, ack: &AckEvent, delivered: &Delivered) {
-        let now = ack.now;
-        let rtt = if self.linux.is_some() { ack.rtt } else { delivered.newest_rtt() };
-        if let Some(rtt) = rtt {
+    fn update(&mut self, now: Time, delivered: &Delivered) {
+        if let Some(rtt) = delivered.newest_rtt() {
             self.min_rtt.sample(now, rtt);
         }
         self.reordering_seen |= delivered.reordered;
@@ -334,7 +332,12 @@ impl LossDetector for RackTlp {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        self.update(ack, delivered);
+        if self.linux.is_some()
+            && let Some(rtt) = ack.rtt
+        {
+            self.min_rtt.sample(ack.now, rtt); // maybe by an echoed timestamp (`tcp_update_rtt_min`)
+        }
+        self.update(ack.now, delivered);
         if self.recovering || ack.in_recovery {
             self.follow_recovery(ack.in_recovery);
         }
