@@ -6,6 +6,9 @@
 //! tolerated transmission. A segment sent once needs none: when it arrives at the left edge, all segments that overtook it have arrived
 //! before.
 
+use crate::tcp::kernel_clock::timestamp;
+use crate::units::Time;
+
 /// The timestamp of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
@@ -22,12 +25,34 @@ pub struct Timestamp {
 pub(super) struct Timestamps {
     recent: u32,
     oldest: u32,
+    /// Whether the sender cannot know from its own record alone which transmission the next ACK echoes.
+    in_doubt: bool,
+}
+
+/// The timestamps of an ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckTimestamps {
+    /// When it was sent (TSval; see [`crate::tcp::kernel_clock::timestamp`]).
+    pub sent: u32,
+    /// The number of the transmission whose timestamp it echoes (TSecr), if that is known.
+    pub echoed: Option<u32>,
 }
 
 impl Timestamps {
     /// Whether a segment is to be discarded.
     pub(super) fn rejects(&self, timestamp: Timestamp) -> bool {
         timestamp.number < self.oldest
+    }
+
+    /// Records that the next ACK says which transmission it echoes.
+    pub(super) fn doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// The timestamps of an ACK that is sent now, if the sender needs them.
+    pub(super) fn of_ack(&mut self, now: Time, has_blocks: bool) -> Option<AckTimestamps> {
+        let is_needed = std::mem::take(&mut self.in_doubt) || has_blocks;
+        is_needed.then(|| AckTimestamps { sent: timestamp(now), echoed: Some(self.recent) })
     }
 
     /// Records the timestamp of a segment at the left edge, which ACKs echo from then on. Returns `false`, without any change, if it is older
