@@ -20,8 +20,8 @@ from sweep_plans import plan, sweep
 from anabranch.cli import status
 from anabranch.foundation import checksums
 from anabranch.foundation.output_files import FileError
+from anabranch.results.manifest import ManifestError
 from anabranch.results.result import Result, ResultError
-from anabranch.runs import manifest
 from anabranch.scenario import Scenario
 from anabranch.studies.sweep import SweepError, SweepResult
 from anabranch.studies.sweep.store import Store
@@ -285,7 +285,7 @@ def refused(directory: Path) -> list[str]:
     ):
         try:
             act()
-        except (FileError, SweepError, ResultError, manifest.ManifestError) as error:
+        except (FileError, SweepError, ResultError, ManifestError) as error:
             said.append(str(error))
     return said
 
@@ -371,7 +371,7 @@ def test_replay_executes_no_control_unasked(tmp_path: Path, capsys: pytest.Captu
 def test_a_result_is_saved_only_below_its_place(place: Path) -> None:
     listed(["../outside/x"])(place / "run", place / "outside")
     before = contents(place / "outside")
-    with pytest.raises(manifest.ManifestError, match="does not name a file below"):
+    with pytest.raises(ManifestError, match="does not name a file below"):
         Result.load(place / "run").save(place / "saved")
     assert contents(place / "outside") == before
 
