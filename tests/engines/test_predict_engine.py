@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +21,7 @@ from anabranch.results import comparison
 from anabranch.results.result import Result
 from anabranch.runs import execute
 from anabranch.runs.errors import RunError
+from bench.predict.__main__ import completions
 
 SCENARIO = """
 title = "Two limits"
@@ -485,3 +487,14 @@ def test_a_prediction_that_is_stopped_has_no_rows_and_the_same_call_makes_it(tmp
     again = execute(scenario, engine="predict", directory=tmp_path, show_progress=False)
     assert not again.interrupted
     assert len(again.flows) == 4
+
+
+def test_the_length_of_the_run_is_no_completion_time_of_the_truth() -> None:
+    """Of flows that start by 90 s of 120, an unfinished one is null. A flow without a size, and one that starts later, do not count."""
+    nan = float("nan")
+    flows = {
+        "size_bytes": np.array([nan, 1e3, 1e3, 1e3]),
+        "start_s": np.array([0.0, 1.0, 90.0, 119.0]),
+        "fct_s": np.array([nan, 0.5, nan, nan]),
+    }
+    assert completions([flows, flows]) == [0.5, None] * 2

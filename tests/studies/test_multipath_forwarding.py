@@ -14,6 +14,7 @@ from anabranch.scenario import Scenario
 from anabranch.studies.papers import registry
 from anabranch.studies.papers.multipath_forwarding import parallel_claims
 from anabranch.studies.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
+from anabranch.studies.papers.multipath_forwarding.short_flows import speeds
 from anabranch.studies.papers.statements import Statements, judged
 from anabranch.studies.papers.study import Claim
 
@@ -91,3 +92,14 @@ def test_both_changes_hurt_a_single_path_if_they_do_with_and_without_loss() -> N
         claim = parallel_claims._single_path_claim(Ratios(table))
         assert (claim.where, claim.verdict) == ("Section III.A.3", verdict)
         assert claim.evidence.endswith(f"relative goodput 0.950, with link loss 0.001 {with_interval(lossy, None)}.")
+
+
+def test_the_time_that_an_unfinished_flow_has_run_is_in_no_mean() -> None:
+    """Flow 2 finishes over a single path only. Of the others, 1 and 3 s instead of 2 and 6 s are twice the speed."""
+    columns = {"seed": [7] * 3, "flow": [0, 1, 2]}
+    flows, single = (
+        pl.DataFrame(columns | {"fct_s": [1.0, 3.0, None]}),
+        pl.DataFrame(columns | {"fct_s": [2.0, 6.0, 100.0]}),
+    )
+    assert speeds(flows, single).rows() == [(7, 2.0, 2 / 3)]
+    assert speeds(single, flows).rows() == [(7, 0.5, 2 / 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from anabranch.foundation import units
 from anabranch.studies.papers import charts, statements
 from anabranch.studies.papers.multipath_forwarding import backbone, schemes
-from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, gain, relative
+from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, gain
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
 from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, drawn
 
@@ -24,7 +25,7 @@ SCENARIO = "vbns-web.toml"
 _ACKS = {schemes.STANDARD.ack: "single", schemes.MODIFIED.ack: "single-modified-delayed-ACK"}
 _TWO_AT_ONCE = "initial-window-of-two"
 _PATIENCE_S = 3.0
-"""Flows that start less than this before the end do not count, because they may be unfinished."""
+"""Flows that start less than this before the end do not count, because many of them are unfinished."""
 _QUICK = {"run.duration": '"7s"', "run.seeds": "1"}
 STANDARD_RECEIVER, SAME_RECEIVER = "one path, immediate ACKs", "one path, the same receiver"
 _SCHEMES = (schemes.STANDARD, *schemes.PROPOSED, schemes.FLOW_LEVEL)
@@ -44,12 +45,11 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """The findings on the paragraph."""
-    singles = {ack: _speed(results[f"web-{name}"]) for ack, name in _ACKS.items()}
+    singles = {ack: results[f"web-{name}"] for ack, name in _ACKS.items()}
     tables = []
     for scheme in _SCHEMES:
-        speed = _speed(results[f"web-{scheme.name}"])
         for against, ack in ((STANDARD_RECEIVER, schemes.STANDARD.ack), (SAME_RECEIVER, scheme.ack)):
-            compared = relative(speed, singles[ack])
+            compared = speeds(_counted(results[f"web-{scheme.name}"]), _counted(singles[ack]))
             tables.append(compared.with_columns(scheme=pl.lit(scheme.label), against=pl.lit(against)))
     ratios = Ratios(pl.concat(tables))
     numbers = []
@@ -59,20 +59,30 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
         numbers.append(
             Number(f"web-{scheme.name}", one.mean, one.half_width, what=what, unit="%", where="Section IV.D")
         )
-    two_at_once = Ratios(relative(_speed(results[f"web-{_TWO_AT_ONCE}"]), singles[schemes.STANDARD.ack]))
+    two_at_once = Ratios(speeds(_counted(results[f"web-{_TWO_AT_ONCE}"]), _counted(singles[schemes.STANDARD.ack])))
     return Findings([_claim(ratios, two_at_once, backbone.ratios(results))], numbers, drawn(FIGURES, ratios))
 
 
-def _speed(result: Result) -> pl.DataFrame:
-    """The reciprocal of the mean completion time, by seed; every run has the same flows."""
-    flows = result.flows.filter(pl.col("traffic") == "web")
+def _counted(result: Result) -> pl.DataFrame:
     duration, warm_up = (
         float(units.duration(result.manifest["scenario"]["run"][key])) / units.PICOSECONDS_PER_SECOND
         for key in ("duration", "warm_up")
     )
-    counted = flows.filter(pl.col("start_s").is_between(warm_up, duration - _PATIENCE_S))
-    time = pl.col("fct_s").fill_null(duration - pl.col("start_s"))
-    return counted.group_by("seed", maintain_order=True).agg(goodput=1 / time.mean())
+    early = pl.col("start_s").is_between(warm_up, duration - _PATIENCE_S)
+    return result.flows.filter(pl.col("traffic") == "web", early)
+
+
+def speeds(flows: pl.DataFrame, single: pl.DataFrame) -> pl.DataFrame:
+    """The reciprocal of the mean completion time over that with a single path, by seed (``ratio``).
+
+    Both runs of a seed have the same flows. Means are of those that finish in both, a share ``finished`` of all.
+    """
+    both = flows.join(single, on=["seed", "flow"], suffix="_single", maintain_order="left")
+    finish = pl.col("fct_s").is_not_null() & pl.col("fct_s_single").is_not_null()
+    return both.group_by("seed", maintain_order=True).agg(
+        ratio=pl.col("fct_s_single").filter(finish).mean() / pl.col("fct_s").filter(finish).mean(),
+        finished=finish.mean(),
+    )
 
 
 def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
@@ -88,6 +98,7 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
         "short-flows-gain-less",
         [*gains, *less],
         rows=rows,
+        finished=f"{floor(1e4 * ratios.table['finished'].to_numpy().min()) / 100:g}",
         same_receiver=" and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed),
         two_at_once=gain(two_at_once.at()),
         reason_applies=not all(gains),
