@@ -116,10 +116,14 @@ impl Sender {
     /// Records which timestamp an ACK echoes that passes `una` and maybe others (RFC 7323 section 4.3). If it does not say, it is that of the
     /// segment that moved the receiver's left edge, `una`.
     fn note_echo(&mut self, now: Time, ack: &Ack, una: u32, least_rtt: Duration) -> Time {
+        let last = ack.cumulative.min(self.board.next()) - 1;
         let sent = match ack.timestamps.and_then(|timestamps| timestamps.echoed) {
             Some(number) => self.board.sent_as(number),
             // Sooner than any ACK can come, this one answers an earlier transmission.
             None if ack.echoes_retransmission => Some(self.board.sent(una)).filter(|sent| now - *sent >= least_rtt),
+            None if !self.board.was_retransmitted(una) => Some(self.board.sent(una)),
+            // The ACK has overtaken the one of `una`.
+            None if !self.board.is_sacked(last) && !self.board.was_retransmitted(last) => Some(self.board.sent(last)),
             None => self.board.first_sent(una),
         };
         let Some(linux) = &mut self.linux else { return Time::ZERO };
