@@ -11,7 +11,6 @@ mod observation;
 mod options;
 mod pacing;
 mod predicted_acks;
-mod push;
 mod recovery;
 mod sending;
 
@@ -31,6 +30,7 @@ use crate::units::Time;
 use limits::LimitClock;
 pub use limits::{LimitShares, LimitTimes};
 use linux::LinuxState;
+use linux::fin::Fin;
 pub use options::CommonSettings;
 use options::Options;
 pub use predicted_acks::PredictedAcks;
@@ -125,27 +125,6 @@ enum Limit {
     WindowLately,
     /// The application or the receiver.
     Other,
-}
-
-/// The state of a connection's FIN ([`Follows::Linux`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fin {
-    /// The application may write more.
-    Open,
-    /// The application has closed the connection. The first stop of the sender shows whether all data was sent by then.
-    Due,
-    /// On the last segment of data, or in a segment of its own behind it.
-    Placed,
-}
-
-/// How much of the window was used while it was not the limit ([`Follows::Linux`]).
-#[derive(Debug, Clone, Copy, Default)]
-struct Unfilled {
-    /// The most segments outstanding in the round trip that ends when this one is acknowledged.
-    max_outstanding: u32,
-    round_end: u32,
-    /// Transmissions until the last stop.
-    transmissions: u32,
 }
 
 /// Episode of recovery that a sender is in.
@@ -374,9 +353,7 @@ impl Sender {
     /// Closes the connection right after the application's last write. Linux then adds a FIN; other senders do not model it.
     pub fn finish(&mut self) {
         self.limits.closes = true;
-        if self.options.follows == Follows::Linux {
-            self.fin = Fin::Due;
-        }
+        self.plan_fin();
     }
 
     /// Ends the application's data. Segments that are not sent by now are dropped.

@@ -293,8 +293,7 @@ impl Sender {
                     if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
                 {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
-                    // Linux restarts the timer at every one: RFC 6582's "Slow-but-Steady" variant (section 4).
-                    if std::mem::replace(partial, true) && self.options.follows != Follows::Linux {
+                    if std::mem::replace(partial, true) && self.restarts_timer_once() {
                         self.board.restart_timer(prior_timer_start);
                     }
                 }
@@ -310,8 +309,7 @@ impl Sender {
             return true;
         }
         let cwnd = self.congestion.cwnd();
-        let max_outstanding = self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding);
-        let used = prior_in_flight.max(max_outstanding);
+        let used = prior_in_flight.max(self.max_outstanding());
         cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used)
     }
 }

@@ -56,17 +56,14 @@ impl Sender {
         if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
             let prior_in_flight = self.board.in_flight() + self.withheld;
             let marked_before = self.board.marked_lost();
-            if self.recovers_as_linux() {
-                self.begin_linux_event();
-                self.note_lost_again();
-            }
+            self.note_deadline();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.show_connection(now);
             let was_recovering = self.is_recovering();
             self.apply(now, verdict, prior_in_flight, newly_lost);
-            if self.recovers_as_linux() && !was_recovering {
-                self.reduce_proportionally(1, false); // tcp_rack_reo_timeout
+            if !was_recovering {
+                self.send_after_deadline();
             }
             self.withhold(verdict.withheld);
         }

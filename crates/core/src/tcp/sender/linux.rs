@@ -4,15 +4,21 @@
 //! Linux differs from the RFCs where packets are reordered. A recovery whose retransmissions were all unneeded ends at once, whatever
 //! was marked as lost. If segments are still marked when an episode ends, they begin the next recovery.
 
-use super::pacing::Quantum;
-use super::push::Push;
-use super::{ForwardRto, Phase, Sender, Unfilled};
-use crate::spec::SpuriousResponse;
+pub(super) mod fin;
+mod push;
+pub(super) mod quantum;
+mod window_use;
+
+use super::{ForwardRto, Phase, Sender};
+use crate::spec::{Follows, SpuriousResponse};
 use crate::tcp::detection::EpisodeEnd;
 use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::{Delivered, Doubt};
 use crate::units::{Duration, Time};
+use push::Push;
+use quantum::Quantum;
+use window_use::Unfilled;
 
 /// The reordering that a connection allows for before it has seen any (`sysctl_tcp_reordering`), and at most
 /// (`sysctl_tcp_max_reordering`), segments.
@@ -21,9 +27,9 @@ const REORDERING: (u32, u32) = (3, 300);
 /// State of a sender that follows Linux. Other senders have none, which keeps them small.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinuxState {
-    pub(super) unfilled: Unfilled,
-    pub(super) quantum: Quantum,
-    pub(super) push: Push,
+    unfilled: Unfilled,
+    quantum: Quantum,
+    push: Push,
     /// The greatest distance that a late segment was behind, in segments (`reordering`).
     reordering: u32,
     /// The first unacknowledged segment at the start of the episode that an undo may revert (`undo_marker`).
@@ -141,8 +147,12 @@ impl Sender {
         self.linux.as_ref().map(|linux| linux.echoed).filter(|echoed| *echoed > Time::ZERO)
     }
 
-    /// The oldest transmission whose timestamp is at most one tick older than now's (PAWS, RFC 7323 section 5.3).
+    /// The oldest transmission whose timestamp is at most one tick older than now's (PAWS, RFC 7323 section 5.3). Zero for a
+    /// sender whose timestamps are not modelled.
     pub(super) fn oldest_tolerated(&self, now: Time) -> u32 {
+        if !self.options.recovers_as_linux {
+            return 0;
+        }
         let ticks = (now.0 / TIMESTAMP_TICK.0).saturating_sub(1);
         self.board.next_transmission() - self.board.sent_since(Time(ticks * TIMESTAMP_TICK.0))
     }
@@ -158,6 +168,27 @@ impl Sender {
     #[inline(always)]
     pub(super) fn must_recover_again(&self) -> bool {
         self.options.recovers_as_linux && self.phase == Phase::Open && self.lost_out() > 0
+    }
+
+    /// Begins the processing of a deadline: its timer marks segments.
+    pub(super) fn note_deadline(&mut self) {
+        if self.options.recovers_as_linux {
+            self.begin_linux_event();
+            self.note_lost_again();
+        }
+    }
+
+    /// A timer marked segments outside of an episode: one may be sent (`tcp_rack_reo_timeout`).
+    pub(super) fn send_after_deadline(&mut self) {
+        if self.options.recovers_as_linux {
+            self.reduce_proportionally(1, false);
+        }
+    }
+
+    /// Without SACK, whether only the first partial ACK restarts the retransmission timer (RFC 6582 section 3.2 step 3). Linux restarts it at
+    /// every one: RFC 6582's "Slow-but-Steady" variant (section 4).
+    pub(super) fn restarts_timer_once(&self) -> bool {
+        self.options.follows != Follows::Linux
     }
 
     /// Records that the detector has marked a retransmission as lost, or that a timer has marked any segment.
@@ -228,7 +259,10 @@ impl Sender {
     }
 
     /// Records that a segment is retransmitted (`tcp_retransmit_skb`).
-    pub(super) fn note_linux_retransmission(&mut self, now: Time) {
+    pub(super) fn note_retransmission(&mut self, now: Time) {
+        if !self.options.recovers_as_linux {
+            return;
+        }
         let linux = self.linux_mut();
         if linux.unreported.is_none() {
             linux.first_again = now;

@@ -26,7 +26,7 @@ impl Sender {
             in_flight: board.in_flight(),
             marked_lost: board.marked_lost(),
             retransmits: board.next_transmission() - board.next(),
-            max_outstanding: self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding),
+            max_outstanding: self.max_outstanding(),
             window_limited: self.limit != Limit::Other,
             last_sent: board.latest_sent(),
             next_send: self.next_send,

@@ -1,9 +1,9 @@
 //! Segments to send now, within window, receive window, data and pacing.
 
 use super::limits::LimitedBy;
-use super::pacing::Outgoing;
-use super::{Burst, Fin, ForwardRto, Limit, Phase, Sender, Transmission};
-use crate::spec::Follows;
+use super::linux::fin::Fin;
+use super::linux::quantum::Outgoing;
+use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
 use crate::units::{Rate, Time};
 
 impl Sender {
@@ -23,16 +23,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn beyond_window(&self, by_window: u32) -> u32 {
         u32::from(self.board.next() + by_window == self.closing)
-    }
-
-    /// Places the FIN when the sender stops for the first time since the application closed the connection. If data is unsent, its
-    /// last segment carries the FIN (`tcp_send_fin`). Otherwise the FIN is a separate segment.
-    #[cold]
-    fn place_fin(&mut self) {
-        let is_alone = self.board.next() == self.available;
-        self.available += u32::from(is_alone);
-        self.closing = self.available - 1;
-        self.fin = Fin::Placed;
     }
 
     pub(super) fn has_segment(&self) -> bool {
@@ -221,16 +211,14 @@ impl Sender {
         // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would expire
         // just before every repair if the RTO hardly exceeds the RTT. After a partial ACK without SACK the timer is not restarted (RFC
         // 6582 section 3.2), except in Linux.
-        let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.options.follows != Follows::Linux;
+        let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.restarts_timer_once();
         if is_first && !goes_on {
             self.board.restart_timer(now);
         }
         self.unreported_retransmits += 1;
-        if self.recovers_as_linux() {
-            self.note_linux_retransmission(now);
-        }
+        self.note_retransmission(now);
         self.after_sending(now, outgoing);
-        let oldest = if self.recovers_as_linux() { self.oldest_tolerated(now) } else { 0 };
+        let oldest = self.oldest_tolerated(now);
         Transmission::Data { segment, number, retransmission: true, window_reduced: false, push: false, oldest }
     }
 
@@ -244,42 +232,7 @@ impl Sender {
         }
         if let Some(rate) = self.pacing_rate() {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
-            self.next_send = match self.options.follows {
-                Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
-                Follows::Linux => self.end_of_quantum(now, rate, interval, outgoing),
-            };
-        }
-    }
-
-    /// Records, before a new segment is sent, that the window may not be the limit any more.
-    #[inline]
-    pub(super) fn leave_window(&mut self) {
-        if self.limit == Limit::Window && self.options.follows == Follows::Linux {
-            self.limit = Limit::WindowLately;
-            let (round_end, transmissions) = (self.board.next(), self.board.next_transmission());
-            let unfilled = &mut self.linux_mut().unfilled;
-            (unfilled.round_end, unfilled.transmissions) = (round_end, transmissions);
-        }
-    }
-
-    /// Records that the application, or the receiver's window, was the limit when the sender stopped sending (`tcp_cwnd_validate`).
-    pub(super) fn stop_unfilled(&mut self) {
-        if self.options.follows != Follows::Linux {
-            self.limit = Limit::Other;
-            return;
-        }
-        self.leave_window();
-        let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
-        let transmissions = self.board.next_transmission();
-        let unfilled = &mut self.linux.get_or_insert_default().unfilled;
-        let has_sent = std::mem::replace(&mut unfilled.transmissions, transmissions) != transmissions;
-        if !has_sent || self.limit == Limit::WindowLately && una < unfilled.round_end {
-            return;
-        }
-        self.limit = Limit::Other;
-        if una >= unfilled.round_end || outstanding > unfilled.max_outstanding {
-            unfilled.max_outstanding = outstanding;
-            unfilled.round_end = next;
+            self.next_send = self.next_paced(now, rate, interval, outgoing);
         }
     }
 }

@@ -3,12 +3,12 @@
 //!
 //! Linux marks segments when they are written, and this sender when they are sent.
 
-use super::Sender;
 use crate::spec::Follows;
+use crate::tcp::sender::Sender;
 
 /// State that determines the next mark.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Push {
+pub(in crate::tcp::sender) struct Push {
     /// The segment behind the last one marked (`pushed_seq`).
     since: u32,
     /// The largest window that the receiver has announced, segments (`max_window`).
@@ -24,7 +24,7 @@ impl Sender {
 
     /// Records that a new segment is sent. Returns whether PSH marks it.
     #[inline(always)]
-    pub(super) fn is_pushed(&mut self, segment: u32) -> bool {
+    pub(in crate::tcp::sender) fn is_pushed(&mut self, segment: u32) -> bool {
         let is_pushed = segment >= self.next_push;
         if is_pushed {
             self.linux_mut().push.since = segment + 1;
@@ -35,7 +35,7 @@ impl Sender {
 
     /// Plans the next mark after a write, an announced window, or a marked segment.
     #[inline(never)]
-    pub(super) fn plan_push(&mut self) {
+    pub(in crate::tcp::sender) fn plan_push(&mut self) {
         if self.options.follows == Follows::Linux {
             let (window, last_written) = (self.receive_window, self.available.saturating_sub(1));
             let push = &mut self.linux_mut().push;
