@@ -349,7 +349,7 @@ def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int,
         ({"trace": "src,dst,start,size\nl1h1,l1h1 ,0,1\n"}, "line 2: l1h1 cannot send to itself"),
         (
             {"trace": "run,src,dst,start_s,size_bytes\n0,l1h1,l1h2,0,9\n0,l1h1,l1h2,0,9\n1,l1h1,l1h2,0,9\n"},
-            'line 4: run "1" is another one than before; keep one run\'s flows',
+            'line 4: run "1" differs from the run of the lines above; keep the flows of one run',
         ),
         ({"trace": f"src,dst,start,size\nl1h1,l1h2,0,{'9' * 5000}\n"}, f'line 2: size "{"9" * 60}" must be bytes'),
         ({"trace": TRACE, "transport": "udp"}, "trace needs TCP"),

@@ -53,7 +53,7 @@ def test_what_is_computed_before_the_runs_shows_progress_and_ends_with_a_message
     assert status(["paper", "fixed-robust-routing", "--quick", "--out", str(tmp_path)]) == 130
     said = capsys.readouterr().err
     assert "computing paper: 0 s" in said
-    assert said.endswith("Interrupted: finished runs are kept; the same command goes on from there.\n")
+    assert said.endswith("Interrupted: finished runs are kept; the same command continues from there.\n")
 
 
 @pytest.mark.slow("simulates a paper: hundreds of runs")

@@ -178,7 +178,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
     routes = json.loads(capsys.readouterr().out)["routes"]
     assert [route["path"] for route in routes if route["src"] == "C"] == [None, None]
     assert status(["routes", str(file), "--directed", "--compare"]) == 0
-    assert "6 pairs, 0 with different paths by different metrics, 3 without a way" in capsys.readouterr().out
+    assert "6 pairs, 0 with different paths by different metrics, 3 without a path" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     [
         (["--loss", "150%"], "--loss 1.5: must be a ratio from 0 to less than 1"),
         (["--from", "A", "--to", "A"], "name the same node"),
-        (["--from", "B", "--from", "B"], "--from B: stands there twice"),
-        (["--to", "B", "--to", "A", "--to", "B"], "--to B: stands there twice"),
+        (["--from", "B", "--from", "B"], "--from B: is given twice; name each node once"),
+        (["--to", "B", "--to", "A", "--to", "B"], "--to B: is given twice; name each node once"),
         (["--metric", "tcpb"], '--metric tcpb: "tcpb" is not a metric; did you mean "tcpbp"'),
         (["--metric", "widest,delay"], "not isotone"),
         (["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),

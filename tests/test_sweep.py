@@ -470,7 +470,7 @@ def failing_writes(patch: pytest.MonkeyPatch, allowed: int) -> None:
     ("allowed", "said"),
     [
         (0, "no run has been written, or what was written has been removed; the same command begins anew"),
-        (2, "runs written before are kept, and the same command goes on"),
+        (2, "runs written before are kept, and the same command continues"),
     ],
 )
 def test_the_message_of_a_full_disk_says_what_is_kept(
@@ -512,7 +512,7 @@ def test_an_interrupt_before_the_first_result_says_so(
         assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 130
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1:] == ["No run has a result yet."]
-    assert "Interrupted: no run has finished, and the same command goes on from there." in printed.err
+    assert "Interrupted: no run has finished, and the same command continues from there." in printed.err
 
 
 def test_the_tables_open_in_pandas_and_by_a_glob(tmp_path: Path) -> None:

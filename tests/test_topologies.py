@@ -118,7 +118,7 @@ def test_directed_is_said_by_the_file_or_by_the_caller(tmp_path: Path) -> None:
     assert len(read(tmp_path, "a.csv", "source,target\na,b\nb,a\nb,c", True).links) == 3
     assert len(read(tmp_path, "a.csv", "source,target\na,b\nb,c").links) == 4
     assert len(read(tmp_path, "a.graphml", SAMPLES["net.graphml"].replace("undirected", "directed")).links) == 2
-    with pytest.raises(TopologyError, match="the file itself says that its edges are undirected"):
+    with pytest.raises(TopologyError, match="the file declares its edges as undirected"):
         read(tmp_path, "a.graphml", SAMPLES["net.graphml"], True)
 
 
@@ -486,12 +486,12 @@ def test_a_length_comes_from_coordinates_only_if_none_is_given() -> None:
     [
         ((), (), "t: nodes: there are none"),
         ((Node("a"), Node("b")), (), "t: links: there are none"),
-        ((Node("a"), Node("a")), (), "t: node = 'a': stands there 2 times"),
+        ((Node("a"), Node("a")), (), "t: node = 'a': appears 2 times"),
         ((Node(" a"), Node("b")), (), "a node's name = ' a': must be printable"),
         ((Node("a", 1.0), Node("b")), (), "node a, latitude = 1.0: needs a longitude"),
         ((Node("a"), Node("b")), (Link("a", "c"),), "link a -> c: there is no node 'c'"),
         ((Node("a"), Node("b")), (Link("a", "a"),), "link a -> a: joins a node to itself"),
-        ((Node("a"), Node("b")), (Link("a", "b"), Link("a", "b")), "link a -> b: stands there twice"),
+        ((Node("a"), Node("b")), (Link("a", "b"), Link("a", "b")), "link a -> b: appears twice"),
         ((Node("a"), Node("b")), (Link("a", "b", capacity_bps=0),), "capacity_bps = 0: must be at least 1 bit/s"),
         ((Node("a"), Node("b")), (Link("a", "b", delay_s=math.nan),), "delay_s = nan: must be more than 0"),
         ((Node("a"), Node("b")), (Link("a", "b", length_m=-1.0),), "length_m = -1.0: must be at least 0"),

@@ -292,7 +292,7 @@ def test_ctrl_c_says_so_for_protection_and_for_the_steps_of_a_sweep(
     assert "Interrupted: 0 of 6 steps are complete." in error
     code, _, error = run(capsys, "--paths", "2", "--protect", "--fail", "links")
     assert code == 130
-    assert "Interrupted: the best splits until then, with a gap of 100.00%." in error
+    assert "Interrupted: the best splits so far, with a gap of 100.00%." in error
 
 
 def test_the_bounds_are_shown_again_while_a_program_takes_its_time(

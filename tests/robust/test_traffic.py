@@ -153,7 +153,7 @@ def test_a_matrix_names_its_ends_as_topologies_or_as_our_tables_do(
         ("a.csv", "src,dst,rate\nA,B\n", "has 2 values; the header has 3"),
         ("a.csv", "src,dst,rate\n{0},nowhere,1Mbps\n", "has no node nowhere; possible: "),
         ("a.csv", "src,dst,rate\n{0},{0},1Mbps\n", "cannot send to itself"),
-        ("a.csv", "src,dst,rate\n{0},{1},1Mbps\n{0},{1},1Mbps\n", "stands there twice"),
+        ("a.csv", "src,dst,rate\n{0},{1},1Mbps\n{0},{1},1Mbps\n", "appears twice"),
         ("a.csv", "src,dst,rate\n{0},{1},fast\n", "must be a rate"),
         ("a.toml", "x = ", "is not TOML"),
         ("a.toml", "x = 1", "must be a table"),

@@ -199,7 +199,7 @@ def _compare(
         if comparison.from_nothing:
             from_nothing += comparison.from_nothing
             say(
-                f"{engine} has something and {engines[0]} nothing for {count(comparison.from_nothing, 'row')} of the tables."
+                f"{count(comparison.from_nothing, 'row')} of the tables: {engine} has a value above 0 where {engines[0]} has 0."
             )
         if output.json:
             documents.append(document(comparison))
@@ -213,7 +213,7 @@ def _compare(
             if comparison.inside is not None:
                 held, flows = comparison.inside
                 tell(
-                    f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which are to hold 90 %"
+                    f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which should contain 90 %"
                 )
         for file in files:
             say(f"Written: {file}")

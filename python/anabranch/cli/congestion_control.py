@@ -114,7 +114,9 @@ def trace_program(
     duration: Annotated[str, Parameter(group=LINUX, help="Stop after this time.")] = "60s",
     sysctl: Annotated[
         tuple[str, ...],
-        Parameter(group=LINUX, negative=(), help="Set this for the sender, such as net.ipv4.tcp_sack=0; repeatable."),
+        Parameter(
+            group=LINUX, negative=(), help="Set a sysctl of the sender, such as net.ipv4.tcp_sack=0. May be repeated."
+        ),
     ] = (),
 ) -> int:
     """Record every call of a congestion control by real flows of Linux over an emulated path.
@@ -137,7 +139,7 @@ def trace_program(
 
 
 def replay_program(
-    file: File, trace: Annotated[Path, Parameter(help="What congestion-control trace has written of it.")], /
+    file: File, trace: Annotated[Path, Parameter(help="The trace that congestion-control trace wrote of it.")], /
 ) -> int:
     """Execute the recorded calls of a trace again, and compare sockets and results with Linux's."""
     from anabranch.engines.kernel.linux_programs.replay import replay

@@ -15,7 +15,7 @@ def drill(
     /,
     *,
     stack: Annotated[
-        Literal["linux", "rfc"], Parameter(group=SCENARIO, help="The stack, unless a script names one.")
+        Literal["linux", "rfc"], Parameter(group=SCENARIO, help="Stack of scripts that name none.")
     ] = "linux",
     json: Json = False,
 ) -> int:

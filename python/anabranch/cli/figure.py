@@ -21,7 +21,7 @@ def figure(
     /,
     *,
     name: Annotated[
-        str | None, Parameter(name="--figure", group=OUTPUT, help="Its name (default: the first one).")
+        str | None, Parameter(name="--figure", group=OUTPUT, help="Name of the figure (default: the first one).")
     ] = None,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The file: .pdf, .svg or .png.")

@@ -44,7 +44,7 @@ Settings = Annotated[
         name="--set",
         negative="",
         group=SCENARIO,
-        help="Another value at a key: --set run.duration=5s. May be repeated.",
+        help="Replace the value of a key: --set run.duration=5s. May be repeated.",
     ),
 ]
 TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]

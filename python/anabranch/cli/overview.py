@@ -21,11 +21,11 @@ COMMANDS = {
     "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",
     "replay": "Play the packets of a short span of a run: they move along the map, queues fill, drops flash.",
     "report": "Write one self-contained HTML report of one or several run directories, or directories of sweeps.",
-    "robust": "Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.",
+    "robust": "Minimise the maximum link utilisation over all matrices of a traffic model, by splitting each pair's traffic over paths.",
     "routes": "Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.",
     "run": "Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.",
     "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
-    "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; started again, it goes on.",
+    "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; if it was interrupted, the same command continues it.",
     "topology": "Topologies by name or from a file: list, show, plot.",
 }
 """Each command, with the first sentence of its help."""

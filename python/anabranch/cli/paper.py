@@ -51,7 +51,7 @@ def paper(
         except KeyboardInterrupt:  # outside the runs, which take it as their own
             found = None
         if found is None:
-            say("Interrupted: finished runs are kept; the same command goes on from there.")
+            say("Interrupted: finished runs are kept; the same command continues from there.")
             return INTERRUPTED
         for claim in found.claims:
             tell(f"{claim.verdict:14} {claim.where}: {claim.says}\n{'':14} {claim.evidence} {claim.reason}".rstrip())

@@ -41,7 +41,7 @@ class Allowed:
     load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9
     paths: Annotated[Whole, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
     front: Annotated[
-        bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
+        bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
     ] = False
 
 
@@ -138,7 +138,7 @@ def plan(
     if output.out is not None:
         say(f"Plan: {output.out}")
     if interrupted:
-        say("Interrupted: the best plan until then.")
+        say("Interrupted: the best plan so far.")
         return INTERRUPTED
     return DONE
 

@@ -21,7 +21,7 @@ def replay(
         Parameter(group=SCENARIO, help="Number of the run, as in the column run of its tables (default: the first)."),
     ] = None,
     at: Annotated[
-        str | None, Parameter(group=SCENARIO, help="Begin of the span: 5s (default: end of the warm-up).")
+        str | None, Parameter(group=SCENARIO, help="Start of the span: 5s (default: end of the warm-up).")
     ] = None,
     length: Annotated[str, Parameter(name="--for", group=SCENARIO, help="Length of the span: 200ms.")] = "1s",
     run_control: Annotated[

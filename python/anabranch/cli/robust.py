@@ -56,9 +56,7 @@ class Candidates:
     by: Annotated[Literal["hop-count", "delay"], Parameter(help="Path length to minimise.")] = "hop-count"
     ties: Annotated[
         Literal["links", "delay", "hop-count", "first-found"],
-        Parameter(
-            help="Which of equally short paths comes first: of lower links, of less delay or hops, or networkx's."
-        ),
+        Parameter(help="Order of equally short paths: by link numbers, delay, hops, or as networkx finds them."),
     ] = "links"
     single: Annotated[
         Share, Parameter(help="Pairs that use only their shortest path, longest candidates first: 0.4 or 40%.")
@@ -77,10 +75,10 @@ class Solving:
     """How, how well and for how long."""
 
     method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto"
-    gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6
-    limit: Annotated[str | None, Parameter(help="End the search after so long, such as 60s, with the gap it has.")] = (
-        None
-    )
+    gap: Annotated[float, Parameter(help="Relative gap between the bounds at which the search ends.")] = 1e-6
+    limit: Annotated[
+        str | None, Parameter(help="Time limit of the search, such as 60s; prints the best result and its gap.")
+    ] = None
 
 
 @Parameter(name="*", group=FAILURES)
@@ -89,10 +87,17 @@ class Failing:
     """The failures after which the load counts too."""
 
     fail: Annotated[
-        str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
+        str | None,
+        Parameter(
+            help='Also compute the load after failures of "links", one at a time, or of groups of links in a file.'
+        ),
     ] = None
     protect: Annotated[
-        bool, Parameter(negative="", help="With --fail: splits that bear every failure; else they are renormalised.")
+        bool,
+        Parameter(
+            negative="",
+            help="With --fail: choose splits for all failures together; without it, splits are renormalised after each.",
+        ),
     ] = False
 
 
@@ -135,7 +140,7 @@ def robust(
     failing: Failing = Failing(),
     output: Output = Output(),
 ) -> int:
-    """Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.
+    """Minimise the maximum link utilisation over all matrices of a traffic model, by splitting each pair's traffic over paths.
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
@@ -180,10 +185,10 @@ def robust(
         say(f"Interrupted: loads after {len(after)} of {len(failures)} failures.")
         return INTERRUPTED
     if routing.interrupted:
-        say(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.")
+        say(f"Interrupted: the best routing so far, with a gap of {routing.gap:.2%}.")
         return INTERRUPTED
     if routing.out_of_time:
-        say(f"Time is up: the best routing until then, with a gap of {routing.gap:.2%}.")
+        say(f"Time is up: the best routing so far, with a gap of {routing.gap:.2%}.")
     else:
         _require_closed(solving.method, routing.gap, solving.gap)
     return DONE
@@ -317,7 +322,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
         found = protect(problem, failures, gap, progress)
     output.show(lambda: protected_document(found), lambda: _print_protection(found, len(failures)))
     if found.interrupted:
-        say(f"Interrupted: the best splits until then, with a gap of {found.gap:.2%}.")
+        say(f"Interrupted: the best splits so far, with a gap of {found.gap:.2%}.")
         return INTERRUPTED
     _require_closed("--protect", found.gap, gap)
     return DONE

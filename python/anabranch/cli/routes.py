@@ -41,8 +41,8 @@ class Completion:
     random_loss: Annotated[str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")] = (
         None
     )
-    seed: Annotated[Whole, Parameter(help="Of --random-loss.")] = 1
-    loss_floor: Annotated[Share, Parameter(help="Count no link's loss as less than this.")] = 0.0
+    seed: Annotated[Whole, Parameter(help="Seed of --random-loss.")] = 1
+    loss_floor: Annotated[Share, Parameter(help="Least loss ratio of any link.")] = 0.0
 
     def given(self) -> dict[str, str | None]:
         """The options for links without an attribute, by attribute."""
@@ -76,13 +76,16 @@ class Selection:
         Whole | None, Parameter(help="Greatest number of paths that share no node in between.")
     ] = None
     within: Annotated[
-        Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")
+        Share | None, Parameter(help="All paths that cost at most this much more than the best: 0.05 or 5%.")
     ] = None
-    pareto: Annotated[bool, Parameter(negative="", help="All that no other beats in delay, loss and capacity.")] = False
+    pareto: Annotated[
+        bool, Parameter(negative="", help="All paths that are Pareto-optimal in delay, loss and capacity.")
+    ] = False
     hop_by_hop: Annotated[
         bool,
         Parameter(
-            negative="", help="For --export and --json: every router by its own route, not whole paths from the source."
+            negative="",
+            help="For --export and --json: each router forwards by its own route, not along the source's path.",
         ),
     ] = False
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False
@@ -111,7 +114,7 @@ class Exporting:
     export: Annotated[
         str | None,
         Parameter(
-            help="Write them for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
+            help="Write the routes for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
         ),
     ] = None
     out: Annotated[
@@ -147,7 +150,7 @@ def routes(
 ) -> int:
     """Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.
 
-    A pair without a way has a row that says so.
+    A pair without a path gets a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
     from anabranch.foundation.progress import Computing
@@ -162,7 +165,7 @@ def routes(
     if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
         raise UsageError("--out and --source-port go with --export")
     if completion.loss is not None and completion.random_loss is not None:
-        raise UsageError("--loss and --random-loss are both for links without their own: leave one out")
+        raise UsageError("--loss and --random-loss both set the loss of links without their own: leave one out")
     if exporting.export is not None:
         from anabranch.engineering.routes.export import FORMATS
 

@@ -91,7 +91,9 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
         for place, node in enumerate(nodes):
             search.index(node)  # before a complaint about what the topology does not say
             if node in nodes[:place]:
-                raise UsageError(f"--{'from' if nodes is selection.sources else 'to'} {node}: stands there twice")
+                raise UsageError(
+                    f"--{'from' if nodes is selection.sources else 'to'} {node}: is given twice; name each node once"
+                )
     if comparing.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
@@ -268,7 +270,7 @@ class _Compared:
         if len(self.comparison.pairs) == 1:
             (pair,) = self.comparison.pairs
             if not pair.paths:
-                yield TextTable(notes=[f"{pair.source} to {pair.target}: no way"])
+                yield TextTable(notes=[f"{pair.source} to {pair.target}: no path"])
                 return
             head, rows = tables.pair_table(pair)
             notes = [

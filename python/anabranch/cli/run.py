@@ -75,7 +75,7 @@ class Output:
         Path | None,
         Parameter(
             name=["--out", "-o"],
-            help="Run directory (default runs/NAME, or the first of runs/NAME-2 and so on that is not there).",
+            help="Run directory (default runs/NAME, or the first unused one of runs/NAME-2, runs/NAME-3, ...).",
         ),
     ] = None
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
@@ -105,7 +105,7 @@ def run(
     """
     at_least(1, jobs=work.jobs, threads=work.threads)
     if output.watch and not sys.stderr.isatty():
-        raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
+        raise UsageError("--watch needs a terminal on standard error: leave it out")
     if variation.engine == "kernel" and work.jobs not in (None, 1):
         raise UsageError(f"--jobs {work.jobs}: --engine kernel runs in real time, one run after another; leave it out")
     make = simulations([variation.engine], work.max_lateness)[variation.engine]
@@ -202,9 +202,9 @@ def _say_what_is_left_out(result: "Result") -> None:
 def _say_what_is_kept(result: "Result", directory: Path | None) -> None:
     complete = sum(one["status"] == "complete" for one in result.manifest["runs"])
     planned = count(result.manifest["planned_runs"], "run")
-    say(f"Interrupted: {complete} of {planned} complete; the tables hold what there was until then.")
+    say(f"Interrupted: {complete} of {planned} complete; the tables hold the results so far.")
     if complete and directory is not None:
-        say(f"Complete runs are kept in {directory}: the same command goes on from there.")
+        say(f"Complete runs are kept in {directory}: the same command continues from there.")
     if directory not in (None, result.directory):
         say(f"{directory} keeps its former result, which is complete.")
 

@@ -49,7 +49,8 @@ class Work:
     dry_run: Annotated[
         bool,
         Parameter(
-            negative="", help="Say how many runs there are, and what they take by some pilot runs; keep nothing."
+            negative="",
+            help="Print the number of runs, and their time, memory and disk as estimated from pilot runs; keep no result.",
         ),
     ] = False
 
@@ -71,7 +72,7 @@ def sweep(
     work: Work = Work(),
     output: Output = Output(),
 ) -> int:
-    """Run a plan: a scenario over many values, with every seed, on all cores or many machines; started again, it goes on.
+    """Run a plan: a scenario over many values, with every seed, on all cores or many machines; if it was interrupted, the same command continues it.
 
     The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error. Python controls that the
     scenario names are executed.
@@ -127,7 +128,7 @@ def sweep(
         say(f"{count(failures.height, 'run')} without a result; the column error says why.")
     if result.interrupted:
         kept = "finished runs are kept" if result.runs() else "no run has finished"
-        say(f"Interrupted: {kept}, and the same command goes on from there.")
+        say(f"Interrupted: {kept}, and the same command continues from there.")
         return INTERRUPTED
     return FAILED if failures.height else DONE
 

@@ -74,7 +74,7 @@ def is_repeated() -> bool:
 
 
 class Interruptible(AbstractContextManager["Interruptible"]):
-    """The first request ends the runs, and what there is is kept; a second one interrupts at once."""
+    """The first Ctrl-C stops the runs and keeps the results so far; a second one interrupts at once."""
 
     def __init__(self, stop: "Event") -> None:
         """``stop`` is what the runs look at."""

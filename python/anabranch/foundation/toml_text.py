@@ -1,4 +1,4 @@
-"""TOML texts: parsed, with the name and the lines of a key that stands there twice, and the line of every key."""
+"""TOML texts: parsed, with the name and the lines of a key that appears twice, and the line of every key."""
 
 import json
 import re
@@ -105,7 +105,7 @@ def _clash(text: str) -> str | None:
         if earlier is None and path in other:
             earlier = other[path], path
         if earlier is not None:
-            return f"{format_path(earlier[1])} stands there twice, in lines {earlier[0]} and {line}; keep one"
+            return f"{format_path(earlier[1])} appears twice, in lines {earlier[0]} and {line}; keep one"
         for one in above:
             tables.setdefault(one, line)
             if not is_header and len(one) > len(table):

@@ -36,9 +36,9 @@ def metric(text: str) -> list[str]:
         if name not in NAMES:
             raise ValueError(f'"{name}" is not a metric; {suggest(name, NAMES)}')
         if name in BY_THROUGHPUT and len(names) > 1:
-            raise ValueError(f'"{name}" stands alone: it weighs delay and loss by itself')
+            raise ValueError(f'"{name}" cannot be combined with other metrics: it already combines delay and loss')
         if names.count(name) > 1:
-            raise ValueError(f'"{name}" stands there twice; the second time it decides nothing')
+            raise ValueError(f'"{name}" is listed twice; name each metric once')
     early = [name for name in names[:-1] if name in BOTTLENECKS]
     if early:
         raise ValueError(

@@ -63,7 +63,7 @@ def execute(
     watch: Callable[[int], RunView] | None = None,
     leave_out: bool = False,
 ) -> Result:
-    """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
+    """Run every variant with every seed; Ctrl-C ends the runs early and keeps the results so far (``interrupted``).
 
     Without a directory the files are temporary and live as long as the result. If a call was stopped or killed, the same call with its
     directory continues where it was. A former result in the directory stands until the new one is complete.
@@ -173,7 +173,7 @@ def _simulation(engine: Engine, threads: int, stop: Event, spec: packet.Compiled
     return engine.simulation(spec, threads, stop)
 
 
-_KEPT = "; finished runs are kept ({}), and the same command goes on from there"
+_KEPT = "; finished runs are kept ({}), and the same command continues from there"
 
 
 def _result(

@@ -70,7 +70,9 @@ class Scenario:
         self._text = text
         self._written = text if written is None else written
         if walk.deeper_than(MOST_DEPTH, self.document):
-            raise ScenarioError([Problem((), f"is nested more than {MOST_DEPTH} deep; no scenario is")], source)
+            raise ScenarioError(
+                [Problem((), f"is nested more than {MOST_DEPTH} deep; write it with fewer levels")], source
+            )
         problems, sweeps = walk.examine(self.document, Variant)
         self._matrix = walk.dimensions(sweeps)
         problems += [

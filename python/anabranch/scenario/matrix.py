@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anabranch.engineering.robust.data_sets import Numbered, Row
 
 OWN = "demands"
-"""The demands that the topology brings with it."""
+"""The demands of the topology itself."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _checked_weights(written: list[tuple[str, str, Any]]) -> Iterator[tuple[str,
         if isinstance(weight, bool) or not 0 <= number < float("inf"):
             raise ValueError(f'{where}: weight "{weight!s:.60}" must be a number of at least 0')
         if node in seen:
-            raise ValueError(f"{where}: {node} stands there twice")
+            raise ValueError(f"{where}: {node} appears twice")
         seen.add(node)
         yield where, node, number
 
@@ -157,7 +157,7 @@ _WeightsKey = Annotated[
 class Gravity(Table):
     """Each pair sends in proportion to the product of two weights: the source's and the destination's."""
 
-    total: Rate = Field(description="What all pairs send together.")
+    total: Rate = Field(description="Sum of all pairs' rates.")
     weights: _WeightsKey | None = Field(
         None,
         description="A CSV file with the header node,weight, or a table: populations, for example. Nodes without one send nothing. "

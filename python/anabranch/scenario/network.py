@@ -48,7 +48,7 @@ class DelayFromLength(Table):
 
     speed: Speed = Field("2e8 m/s", description="Speed of light in fibre.")
     plus: Duration = Field("0s", description="What every link adds.")
-    length: Length = Field("1000km", description="Of links whose length nobody gives.")
+    length: Length = Field("1000km", description="Of links without a length.")
 
 
 Delay = Annotated[
@@ -238,7 +238,7 @@ class Event(Table):
     one_way: bool = Field(False, description="Only from the first node to the second; for fail and repair.")
     change: Change | None = Field(None, description="Links have another capacity or delay from then on.")
     impair: Impairment | None = Field(None, description="Links lose packets in another way from then on.")
-    reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")
+    reroute: Literal[True] | None = Field(None, description="Routes are recomputed on the links that are up.")
 
     @model_validator(mode="after")
     def _one_action(self) -> "Event":

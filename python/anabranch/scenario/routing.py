@@ -91,9 +91,11 @@ Per = Annotated[
 class LinkState(Table):
     """Measures links by the packets that pass over them, not by their configuration, and updates the routes (TCPBP, section 5.1)."""
 
-    sample: PositiveDuration = Field("10s", description="Delay and loss of every link are measured over so long.")
-    window: Count = Field(3, description="An estimate is the mean of so many samples, the last ones.")
-    recompute: PositiveDuration = Field("10s", description="Routes are computed anew this often.")
+    sample: PositiveDuration = Field(
+        "10s", description="Interval over which delay and loss of every link are measured."
+    )
+    window: Count = Field(3, description="An estimate is the mean of this number of last samples.")
+    recompute: PositiveDuration = Field("10s", description="Interval at which routes are recomputed.")
     hysteresis: Ratio = Field(
         0.0, description="A route stays unless another costs less by more than this share of its cost."
     )
@@ -120,15 +122,15 @@ class Routing(Table):
         None, description="One for each explicit path, for the selector weighted."
     )
     select: Literal["hash", "round-robin", "random", "weighted"] | None = Field(
-        None, description="How one of several is chosen (default hash, where there are several)."
+        None, description="How one of several paths is chosen (default hash)."
     )
-    per: Per | None = Field(None, description="For what it is chosen (default flow for hash, else packet).")
+    per: Per | None = Field(None, description="Unit for which a path is chosen (default flow for hash, else packet).")
     hash: list[Literal["source", "destination", "source-port", "destination-port"]] | None = Field(
         None, min_length=1, description="Header fields that the hash reads (default all four)."
     )
     acks: str | None = Field(None, description="The routing that ACKs take (default this one).")
     reconverge: Duration | None = Field(
-        None, description="After a link fails or comes back, routes are computed anew this much later (default never)."
+        None, description="After a link fails or comes back, routes are recomputed after this time (default never)."
     )
     link_state: LinkState | None = Field(
         None, description="Routes follow what is measured of the links; {} takes the testbed's values."

@@ -62,7 +62,9 @@ class ScheduleTable(Schedule):
 
     column: ClassVar[str]
     table: str = Field(description="A CSV file with a header: time, and capacity, delay or both.")
-    repeat: PositiveDuration | None = Field(None, description="Begins again after this time; else the last row holds.")
+    repeat: PositiveDuration | None = Field(
+        None, description="The table repeats after this time; without it the last row holds."
+    )
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> "ScheduleTable":
@@ -72,7 +74,7 @@ class ScheduleTable(Schedule):
         if repeat is not None and repeat <= at[-1]:
             raise ValueError(f'repeat = "{self.repeat}": must be later than the last row ({path}:{lines[-1]})')
         if values[-1] == 0 and (repeat is None or not any(values)):
-            raise ValueError(f"{path}:{lines[-1]}: capacity must not stay 0 for ever; add a row, or repeat the table")
+            raise ValueError(f"{path}:{lines[-1]}: capacity is 0 from the last row on; add a row, or repeat the table")
         self._compiled = {"kind": "steps", "at": at, "values": values, "repeat": repeat}
         return self
 
@@ -177,9 +179,7 @@ def _opportunities(text: str, source: str) -> dict[str, Any]:
         if len(at) > MOST_OPPORTUNITIES:
             raise ValueError(f"{source}:{number}: has more than {MOST_OPPORTUNITIES} lines")
     if not at or not 0 < at[-1] <= units.LONGEST:
-        raise ValueError(
-            f"{source}: must end later than at 0, and within 20 hours: the trace repeats after its last line"
-        )
+        raise ValueError(f"{source}: must end after 0 and within 20 hours: the trace repeats after its last line")
     return {"kind": "opportunities", "at": at, "bytes": OPPORTUNITY, "repeat": at[-1]}
 
 

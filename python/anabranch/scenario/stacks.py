@@ -128,7 +128,9 @@ class _Stack(Table):
     }
 
     preset: PresetName | None = Field(None, description="Several keys at once; at least its congestion control.")
-    congestion: Congestion = Field("cubic", validate_default=True, description="How much to have in flight.")
+    congestion: Congestion = Field(
+        "cubic", validate_default=True, description="The algorithm that determines the congestion window or the rate."
+    )
     slow_start: SlowStart = Field(
         "classic",
         validate_default=True,
@@ -137,7 +139,7 @@ class _Stack(Table):
     detection: Detection = Field(
         "rack-tlp",
         validate_default=True,
-        description="What counts as lost, and when. The default is that of traffic without a stack; with `sack = false` it is `dup-ack`, "
+        description="The algorithm that determines which segments are lost, and when. The default is that of traffic without a stack; with `sack = false` it is `dup-ack`, "
         "because RACK-TLP needs SACK (RFC 8985 section 4).",
     )
     ack: Ack = Field("immediate", validate_default=True, description="When the receiver acknowledges.")

@@ -78,7 +78,7 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     for index, link in enumerate(section.links):
         path = ("topology", "links", index)
         if link.source == link.target:
-            problems.append(Problem((*path, "target"), "a link must not lead back to its node", link.target))
+            problems.append(Problem((*path, "target"), "a link must join two different nodes", link.target))
         for key, end in (("source", link.source), ("target", link.target)):
             if section.nodes is None:
                 named.setdefault(end, Node(end))

@@ -101,7 +101,7 @@ def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:
             runs.add(row[run])
             if len(runs) > 1:
                 raise ValueError(
-                    f'{source}: line {line}: run "{row[run]}" is another one than before; keep one run\'s flows'
+                    f'{source}: line {line}: run "{row[run]}" differs from the run of the lines above; keep the flows of one run'
                 )
         sender, receiver = csv_text.unguarded(row[src].strip()), csv_text.unguarded(row[dst].strip())
         if sender == receiver:

@@ -95,9 +95,9 @@ class Short(Table):
     def _consistent(self) -> "Short":
         sizes.check(self.points())
         if self.arrivals is not None and self.load is not None:
-            raise ValueError("load says how many flows arrive; give arrivals or load")
+            raise ValueError("load and arrivals both determine how many flows arrive; leave one out")
         if self.link is not None and self.load is None:
-            raise ValueError("link is the one that load is of; give load, such as load = 0.6")
+            raise ValueError("link names the link of load; give load, such as load = 0.6")
         return self
 
     def points(self) -> list[list[float]]:
@@ -154,7 +154,7 @@ class Traffic(Table):
     matrix: MatrixKey | None = Field(
         None,
         description="The rate of each pair: a CSV file with the header source,target,rate or a file of another format, a table of tables, "
-        'or "demands" (those that the topology brings with it).',
+        'or "demands" (those of the topology itself).',
     )
     gravity: Gravity | None = Field(None, description="The rate of each pair by the weights of its ends.")
     scale: float | None = Field(
@@ -170,7 +170,7 @@ class Traffic(Table):
     bulk: Literal[True] | None = Field(
         None, description="All at once, without end (default, with TCP, where no other application is given)."
     )
-    size: Size | None = Field(None, description="So many payload bytes at once.")
+    size: Size | None = Field(None, description="Payload bytes, written at once.")
     constant: Rate | None = Field(None, description="One segment at a time at constant intervals.")
     poisson: Rate | None = Field(None, description="One segment at a time at exponential intervals.")
     on_off: OnOff | None = Field(None, alias="on-off", description="Bursts at a peak rate.")
@@ -180,7 +180,9 @@ class Traffic(Table):
         description="The flows themselves: a CSV file with the header src,dst,start,size, or such text. Numbers count seconds "
         "after start and bytes.",
     )
-    transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
+    transport: Literal["tcp", "udp"] = Field(
+        "tcp", description="UDP sends at the application's rate, without acknowledgements."
+    )
     packet: Size | None = Field(
         None,
         description="Bytes on the wire of every UDP packet (default 1500 bytes). Rates and goodput count all of them; those of TCP count payload.",
@@ -226,7 +228,7 @@ class Traffic(Table):
             raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
         for key, is_given in (("flows", self.flows != 1), ("stagger", units.duration(self.stagger) > 0)):
             if self.short is not None and is_given:
-                raise ValueError(f"{key} does not apply to short: its flows arrive by themselves")
+                raise ValueError(f"{key} does not apply to short: its flows have their own arrival process")
         return self
 
     @property

@@ -33,9 +33,9 @@ class Run(Table):
     """Duration, seeds and samples of the runs."""
 
     duration: PositiveDuration = Field("30s", description="Virtual time of a run.")
-    warm_up: Duration = Field("0s", description="What is counted, is counted from here.")
+    warm_up: Duration = Field("0s", description="Counters begin at this time.")
     seed: Seed | None = Field(None, description="One run with this seed (default 1).")
-    seeds: Seeds | None = Field(None, description="A run for each: a number n for 1 to n, or a list.")
+    seeds: Seeds | None = Field(None, description="One run for each seed: a number n for 1 to n, or a list.")
     sample: PositiveDuration | None = Field(None, description="Interval of the time series (default none).")
 
     @model_validator(mode="after")
@@ -83,8 +83,8 @@ class Variant(Table):
     routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
     traffic: list[Traffic] = Field(min_length=1, description="Groups of flows.")
     impairments: list[Impairment] = Field([], description="What links lose.")
-    events: list[Event] = Field([], description="What happens to links during the run.")
-    run: Run = Field(Run.model_construct(), description="How long, how often, and what is recorded.")
+    events: list[Event] = Field([], description="Failures, repairs and changes of links during the run.")
+    run: Run = Field(Run.model_construct(), description="Duration, seeds and recording of the runs.")
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
     def all_stacks(self) -> dict[str, Stack]:

@@ -45,7 +45,7 @@ def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
     for where, name, values in _node_rows(Path(source)):
         node = _node(place, name, where, network)
         if not np.isnan(sent[node]):
-            raise RobustError(f"{where}: node {name} stands there twice")
+            raise RobustError(f"{where}: node {name} appears twice")
         for rates, way in ((sent, "sent"), (received, "received")):
             if way not in values and "rate" not in values:
                 raise RobustError(f"{where}: node {name} has no {way}; give sent and received, or rate for both")
@@ -90,7 +90,7 @@ def pair_rows(path: Path) -> Iterator[data_sets.Row]:
         if src == dst:
             raise RobustError(f"{where}: {src} cannot send to itself")
         if (src, dst) in seen:
-            raise RobustError(f"{where}: {src} -> {dst} stands there twice")
+            raise RobustError(f"{where}: {src} -> {dst} appears twice")
         seen.add((src, dst))
         yield where, src, dst, value if isinstance(value, float) else _rate(value, where)
 

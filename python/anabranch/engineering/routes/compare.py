@@ -43,7 +43,7 @@ class Pair:
     source: str
     target: str
     paths: dict[str, Path]
-    """The path by each metric; empty if there is no way."""
+    """The path by each metric; empty if there is no path."""
     ties: dict[str, int]
     """The number of equally good paths by each isotone metric."""
     tcpbp_cost_s: dict[str, float]
@@ -200,7 +200,7 @@ def _compared(
         for metric, quality in qualities.items()
         if metric != OPTIMUM
     }
-    every = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends}  # without a way
+    every = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends}  # without a path
     for row, pair in enumerate(reachable):
         paths = {metric: routes[pair] for metric, routes in planned.items()}
         at = search.index(pair[0]), search.index(pair[1])

@@ -28,7 +28,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The paths from one node to another, best first; none if there is no way."""
+    """The paths from one node to another, best first; none if there is no path."""
 
     source: str
     target: str
@@ -51,7 +51,7 @@ class Routes:
     routes: tuple[Route, ...]
 
     def document(self) -> dict[str, Any]:
-        """The document that ``anabranch routes --json`` prints; a pair without a way has ``path`` null."""
+        """The document that ``anabranch routes --json`` prints; a pair without a path has ``path`` null."""
         return {
             "topology": self.topology.name,
             "metric": self.metric,

@@ -208,7 +208,7 @@ class Search:
         return -cost if metric in metrics.BOTTLENECKS else cost
 
     def certificate(self, source: str, target: str) -> Certificate | None:
-        """The proof of the best path by ``tcpbp-exact``; ``None`` without a way.
+        """The proof of the best path by ``tcpbp-exact``; ``None`` without a path.
 
         Raises:
             ValueError: as :meth:`routes`.

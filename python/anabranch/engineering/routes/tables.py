@@ -18,12 +18,12 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def routes_table(routes: Routes) -> Table:
-    """One row a path; a pair without a way has a row that says so."""
+    """One row a path; a pair without a path has a row that says so."""
     rows: list[tuple[str, ...]] = []
     several = any(len(route.paths) > 1 for route in routes.routes)
     for route in routes.routes:
         if not route.paths:
-            rows.append((route.source, route.target, "no way", *("-",) * (4 if several else 3)))
+            rows.append((route.source, route.target, "no path", *("-",) * (4 if several else 3)))
         for path in route.paths:
             share = (f"{path.weight:.3g}",) if several else ()
             numbers = (_milliseconds(path.delay_s), _number(path.loss), _number(path.cost))
@@ -86,7 +86,7 @@ def summary_lines(comparison: Comparison) -> list[str]:
     counts = comparison.summary
     lines = [
         f"{comparison.topology.name}: {counts['pairs']} pairs, {counts['differing']} with different paths by different metrics"
-        + (f", {counts['unreachable']} without a way" if counts["unreachable"] else "")
+        + (f", {counts['unreachable']} without a path" if counts["unreachable"] else "")
     ]
     for metric, same in counts["same_path_as_tcpbp"].items():
         spread = ""

@@ -74,7 +74,7 @@ class Draft:
         """A node: what edges call it, what people call it, and where it is."""
         key = self._key(identity, "a node's id")
         if key in self._names:
-            raise TopologyError(self.source, "node", key, "stands there twice; each node needs its own id")
+            raise TopologyError(self.source, "node", key, "appears twice; each node needs its own id")
         text = str(name).strip() if isinstance(name, str | int | float) else ""
         self._names[key] = text or key
         self._places[key] = self._coordinates(place, f"node {self._names[key]}") if place else {}

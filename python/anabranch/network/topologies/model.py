@@ -136,9 +136,7 @@ class Topology:
                     )
         for name, count in Counter(node.name for node in self.nodes).items():
             if count > 1:
-                raise TopologyError(
-                    self.name, "node", name, f"stands there {count} times; each node needs its own name"
-                )
+                raise TopologyError(self.name, "node", name, f"appears {count} times; each node needs its own name")
 
     def _check_links(self) -> None:
         if not self.links:
@@ -164,7 +162,7 @@ class Topology:
                 raise TopologyError(self.name, element, None, "joins a node to itself; a link needs two different ends")
             if ends in seen:
                 raise TopologyError(
-                    self.name, element, None, "stands there twice; keep one, or put a node into each parallel path"
+                    self.name, element, None, "appears twice; keep one, or put a node into each parallel path"
                 )
             seen.add(ends)
             _check_numbers(self.name, element, link, RANGES)

@@ -117,7 +117,7 @@ class Cluster:
 
     def _gone(self) -> SweepError:
         return SweepError(
-            f"cluster {self._address}: the scheduler has gone; finished runs are kept, and the same command goes on with another"
+            f"cluster {self._address}: the scheduler has gone; finished runs are kept, and the same command continues with another"
         )
 
     def close(self) -> None:

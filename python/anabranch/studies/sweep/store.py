@@ -164,7 +164,7 @@ class Store(AbstractContextManager["Store"]):
             return f"{self.path} was removed or renamed while the sweep went on, and its results with it"
         if not _parts(self._folder, FLOWS):
             return "no run has been written, or what was written has been removed; the same command begins anew"
-        return "runs written before are kept, and the same command goes on"
+        return "runs written before are kept, and the same command continues"
 
     def complete(self) -> None:
         """Remove files of former plans whose results this plan has all taken.

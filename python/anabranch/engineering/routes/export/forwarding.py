@@ -45,7 +45,7 @@ def checked(routes: Routes) -> Routes:
         if route.source == route.target:
             raise ExportError(f"route {pair(*ends)}: joins a node to itself; a route needs two different ends")
         if ends in seen:
-            raise ExportError(f"route {pair(*ends)}: stands there twice; keep one, with all its paths")
+            raise ExportError(f"route {pair(*ends)}: appears twice; keep one, with all its paths")
         seen.add(ends)
         for path in route.paths:
             _check_path(route, path, links)

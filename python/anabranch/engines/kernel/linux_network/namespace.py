@@ -53,7 +53,7 @@ class NetworkNamespace:
                 )
             )
         except FileNotFoundError:
-            raise NetworkError("ip is not on this system: install iproute2") from None
+            raise NetworkError("ip is not installed: install iproute2") from None
         if done.returncode:
             raise NetworkError(f"ip refuses a line of {commands!r}: {done.stderr.strip()}")
 

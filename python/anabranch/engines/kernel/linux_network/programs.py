@@ -63,7 +63,7 @@ def _start(namespace: int, command: Sequence[str], options: Mapping[str, Any]) -
         return subprocess.Popen(command, preexec_fn=prepare, start_new_session=True, **options)
     except FileNotFoundError:
         raise NetworkError(
-            f"{command[0]} is not on this system: install it (Debian: apt-get install {command[0]})"
+            f"{command[0]} is not installed: install it (Debian: apt-get install {command[0]})"
         ) from None
     except OSError as error:
         raise NetworkError(f"{command[0]} cannot be started ({error.strerror})") from None

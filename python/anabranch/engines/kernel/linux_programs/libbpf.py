@@ -74,11 +74,11 @@ class Libbpf:
             self._library = ctypes.CDLL("libbpf.so.1", use_errno=True)
         except OSError:
             raise UnavailableError(
-                "libbpf.so.1 is not on this system: install it (Debian: apt-get install libbpf1; Fedora: dnf install libbpf)"
+                "libbpf.so.1 is not installed: install it (Debian: apt-get install libbpf1; Fedora: dnf install libbpf)"
             ) from None
         if not KERNEL_BTF.exists():
             raise UnavailableError(
-                f"{KERNEL_BTF} is not there: eBPF congestion controls need a Linux built with CONFIG_DEBUG_INFO_BTF"
+                f"{KERNEL_BTF} is missing: eBPF congestion controls need a Linux built with CONFIG_DEBUG_INFO_BTF"
             )
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self._library, name)

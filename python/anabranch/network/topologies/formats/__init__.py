@@ -88,9 +88,7 @@ def agreed(own: bool | None, directed: bool | None, source: str) -> bool | None:
         return directed
     if directed is not None and directed != own:
         says = "directed" if own else "undirected"
-        raise TopologyError(
-            source, "directed", directed, f"the file itself says that its edges are {says}; change it there"
-        )
+        raise TopologyError(source, "directed", directed, f"the file declares its edges as {says}; change it there")
     return own
 
 

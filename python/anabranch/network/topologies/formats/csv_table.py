@@ -105,7 +105,7 @@ def _check_header(header: list[str], draft: Draft) -> None:
     ignored = []
     for column in header:
         if header.count(column) > 1:
-            raise TopologyError(source, "header", column, "is there twice; keep one")
+            raise TopologyError(source, "header", column, "appears twice; keep one")
         if column in known or word_of(column):
             continue
         close = get_close_matches(column, [*known, *chain.from_iterable(NAMES.values())], 1, _CLOSE)
