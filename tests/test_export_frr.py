@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from anabranch.engineering.routes.export import export, make_plan
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.network.topologies import Topology
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 from tests.test_export_linux import decoded, hops, in_namespaces, missing, owner
@@ -142,7 +142,7 @@ def test_the_daemons_install_the_planned_routes_and_shares(tmp_path: Path, daemo
 
 
 def look_up(
-    plan: Plan, rules: list[dict[str, Any]], table: list[dict[str, Any]], nodes: tuple[str, ...], target: str
+    plan: AddressPlan, rules: list[dict[str, Any]], table: list[dict[str, Any]], nodes: tuple[str, ...], target: str
 ) -> tuple[dict[str, Any], bool]:
     """The route of a packet that has come this way, and whether a rule of pbrd sent it to a table of its own."""
     here = plan.nodes[nodes[-1]]

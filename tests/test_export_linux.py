@@ -16,7 +16,7 @@ import pytest
 
 from anabranch.engineering.routes import Routes
 from anabranch.engineering.routes.export import export, make_plan
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 
 _PATIENCE_S = 300
@@ -41,7 +41,7 @@ done
 """
 
 
-def in_namespaces(script: str, directory: Path, plan: Plan, flags: Sequence[str] = ("-rmn",)) -> str:
+def in_namespaces(script: str, directory: Path, plan: AddressPlan, flags: Sequence[str] = ("-rmn",)) -> str:
     """The output of a script in network, mount and (-r) user namespaces of its own."""
     nodes = " ".join(node.identifier for node in plan.nodes.values())
     done = subprocess.run(
@@ -105,7 +105,7 @@ def decoded(said: str) -> list[Any]:
     return documents
 
 
-def tables(said: str, plan: Plan) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+def tables(said: str, plan: AddressPlan) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """The IPv4 and IPv6 routes of each node, from two JSON documents for each."""
     documents = decoded(said)
     return dict(zip(plan.nodes, documents[0::2], strict=True)), dict(zip(plan.nodes, documents[1::2], strict=True))
@@ -118,7 +118,7 @@ def hops(route: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
     return [(hop, hop.get("weight", 1) / total) for hop in several]
 
 
-def owner(plan: Plan, gateway: str) -> str:
+def owner(plan: AddressPlan, gateway: str) -> str:
     """The node that has the address on a link."""
     return next(
         name

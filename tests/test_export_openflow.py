@@ -14,7 +14,7 @@ import pytest
 
 from anabranch.engineering.routes import Routes
 from anabranch.engineering.routes.export import export, make_plan
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 from tests.test_export_linux import missing, run_example
 
@@ -74,7 +74,7 @@ class Lab:
     """Switches of Open vSwitch with dummy ports, joined by patch ports as the export says."""
 
     directory: Path
-    plan: Plan
+    plan: AddressPlan
     protocol: str
 
     def load(self, exported: Path) -> None:

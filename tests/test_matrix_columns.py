@@ -7,7 +7,7 @@ import pytest
 from fake_simulation import FakeSimulation
 
 from anabranch.results.result import Result
-from anabranch.runs import Plan, execute, execute_all
+from anabranch.runs import RunPlan, execute, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
 
@@ -86,7 +86,7 @@ def test_a_run_that_was_finished_before_has_the_keys_of_this_scenario(tmp_path: 
     """The same run is a variant of one key first, then of two."""
     kept = KeptRuns(tmp_path / "kept")
     texts = MATRIX.replace('["drop-tail", {', "{").replace('packets" }]', 'packets" }'), MATRIX
-    plans = [Plan(Scenario.from_toml(text), tmp_path / str(number)) for number, text in enumerate(texts)]
+    plans = [RunPlan(Scenario.from_toml(text), tmp_path / str(number)) for number, text in enumerate(texts)]
     for plan in plans:
         (result,) = execute_all([plan], make=FakeSimulation, show_progress=False, kept=kept)
     assert set(result.series_links["queue"]) == KEYS["queue"][1]

@@ -14,7 +14,7 @@ from anabranch.cli import status
 from anabranch.engineering.plan.search import Searcher
 from anabranch.engines.packet import CompiledRun
 from anabranch.foundation import progress
-from anabranch.runs import Plan, execute_all
+from anabranch.runs import RunPlan, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
 from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry
@@ -136,9 +136,9 @@ def test_finished_runs_are_taken_from_where_they_are_kept(tmp_path: Path) -> Non
     both = LINE.replace('stack = "newreno"', 'stack = ["cubic", "newreno"]').replace(
         'duration = "2s"', 'duration = "1s"\nsample = "100ms"\nseeds = 2'
     )
-    (first,) = execute_all([Plan(Scenario.from_toml(text), tmp_path / "a")], kept=kept, show_progress=False)
+    (first,) = execute_all([RunPlan(Scenario.from_toml(text), tmp_path / "a")], kept=kept, show_progress=False)
     again, larger = execute_all(
-        [Plan(Scenario.from_toml(text), tmp_path / "b"), Plan(Scenario.from_toml(both), tmp_path / "c")],
+        [RunPlan(Scenario.from_toml(text), tmp_path / "b"), RunPlan(Scenario.from_toml(both), tmp_path / "c")],
         kept=kept,
         make=_only_cubic,
         show_progress=False,
@@ -164,7 +164,7 @@ def _only_cubic(spec: CompiledRun):
 
 def test_an_interrupted_run_is_not_kept(tmp_path: Path) -> None:
     kept = KeptRuns(tmp_path / "kept")
-    plan = Plan(Scenario.from_toml(LINE), tmp_path / "run")
+    plan = RunPlan(Scenario.from_toml(LINE), tmp_path / "run")
     with pytest.raises(RuntimeError):
         execute_all([plan], kept=kept, make=_failing, show_progress=False)
     assert not any((tmp_path / "kept").glob("*"))

@@ -10,7 +10,7 @@ import pytest
 from anabranch.cli import status
 from anabranch.foundation.progress import Reporter
 from anabranch.runs.jobs import spread
-from anabranch.runs.run import Run
+from anabranch.runs.run import PendingRun
 from anabranch.scenario import Case, Scenario, warnings
 from anabranch.scenario.problems import Problem
 from scenarios import LINE
@@ -35,19 +35,19 @@ def test_every_run_is_made_once() -> None:
 def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """At each look, progress asks only the runs under way how far they are. It asks an ended run twice at most."""
     looks, asked = [0], [0]
-    update, now_s = Reporter.update, Run.now_s.fget
+    update, now_s = Reporter.update, PendingRun.now_s.fget
     assert now_s is not None
 
     def counted_update(*arguments: object) -> None:
         looks[0] += 1
         update(*arguments)  # type: ignore[arg-type]
 
-    def counted(run: Run) -> float:
+    def counted(run: PendingRun) -> float:
         asked[0] += 1
         return now_s(run)
 
     monkeypatch.setattr(Reporter, "update", counted_update)
-    monkeypatch.setattr(Run, "now_s", property(counted))
+    monkeypatch.setattr(PendingRun, "now_s", property(counted))
     jobs, runs = 2, 100
     Scenario.from_toml(LINE).run(seeds=range(runs), jobs=jobs)
     assert runs <= asked[0] <= 2 * runs + jobs * looks[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.engineering.predict import round_trip
 from anabranch.engineering.routes import Search, completed
-from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, Comparison, compare
+from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, MetricComparison, compare
 from anabranch.network import topologies
 from validation.section import Section
 from validation.work import in_parallel
@@ -79,7 +79,7 @@ def run(quick: bool) -> Section:
     )
 
 
-def _with_optimum(compared: list[Comparison], metric: str) -> str:
+def _with_optimum(compared: list[MetricComparison], metric: str) -> str:
     """The number of pairs whose route is the optimum, in both readings."""
     same = [sum(pair.paths[metric].nodes == pair.paths[OPTIMUM].nodes for pair in one.pairs) for one in compared]
     return f"{same[0]} ({same[1]})"

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.engines.packet import Outcome
+from anabranch.engines.packet import RunOutcome
 from anabranch.foundation.array_types import Columns
 
 ROUNDING = 1e-9
 """The relative error that sums of rounded numbers may have."""
 
 
-def violations(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, Columns]) -> list[str]:
+def violations(spec: Mapping[str, Any], outcome: RunOutcome, series: Mapping[str, Columns]) -> list[str]:
     """The rules that the results of a compiled run break; ``series`` has all samples of ``flows`` and ``links``."""
     found = [*_of_flows(spec, outcome), *_of_links(spec, outcome), *_of_nodes(spec, outcome)]
     return [*found, *_of_series(spec, outcome, series)] if spec["sample"] is not None else found
@@ -26,11 +26,11 @@ def beyond(what: str, values: Any, low: Any, high: Any) -> Iterator[str]:
         yield f"{what} {index} is {values[index]:.12g}: must be from {low[index]:.12g} to {high[index]:.12g}"
 
 
-def _measured_s(spec: Mapping[str, Any], outcome: Outcome) -> float:
+def _measured_s(spec: Mapping[str, Any], outcome: RunOutcome) -> float:
     return outcome.now_s - spec["warm_up"] * 1e-12
 
 
-def _of_flows(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+def _of_flows(spec: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     flows = {name: column.astype(float) for name, column in outcome.flows.items()}
     infinite = np.inf
     yield from beyond("goodput_bps of flow", flows["goodput_bps"], 0, infinite)
@@ -66,7 +66,7 @@ def _most_bytes(schedule: Mapping[str, Any], seconds: float) -> float:
     return float(periods * len(schedule["at"]) * schedule["bytes"])
 
 
-def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+def _of_links(spec: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     links = {name: column.astype(float) for name, column in outcome.links.items()}
     for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
         yield from beyond(f"{name} of link", links[name], 0, 1)
@@ -87,7 +87,7 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
             yield from beyond(f"queue_delay_max_s of link {index}:", [links["queue_delay_max_s"][index]], 0, longest)
 
 
-def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+def _of_nodes(spec: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     """A node's links have brought all bytes that its flows receive. At the end of the warm-up receivers may hold segments behind a hole."""
     nodes = len(spec["nodes"])
     brought = np.bincount(outcome.links["dst"], weights=outcome.links["bytes"], minlength=nodes)
@@ -97,7 +97,7 @@ def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     yield from beyond("bytes received at node", received, 0, brought + (held if spec["warm_up"] else 0))
 
 
-def _of_series(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, Columns]) -> Iterator[str]:
+def _of_series(spec: Mapping[str, Any], outcome: RunOutcome, series: Mapping[str, Columns]) -> Iterator[str]:
     flows, links = series["flows"], series["links"]
     yield from beyond("utilisation of link sample", links["utilisation"], 0, 1)
     yield from beyond("goodput_bps of flow sample", flows["goodput_bps"], 0, np.inf)

@@ -65,7 +65,7 @@ def problems(number: int) -> list[str]:
     return found
 
 
-def _disagreements(spec: dict[str, Any], outcome: packet.Outcome) -> list[str]:
+def _disagreements(spec: dict[str, Any], outcome: packet.RunOutcome) -> list[str]:
     difference = _core.disagreement(json.dumps(spec))
     found = [] if difference is None else [f"the event loops disagree: {difference}"]
     threads = packet.simulate(spec, Samples(), Event(), lambda spec: packet.new_simulation(spec, 2))

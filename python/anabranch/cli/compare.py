@@ -157,11 +157,11 @@ def _result(
     from anabranch.engines.registry import ENGINES
     from anabranch.results.files import MANIFEST
     from anabranch.results.result import Result
-    from anabranch.runs import Plan, execute
+    from anabranch.runs import RunPlan, execute
 
     if (directory / MANIFEST).exists():
         former = Result.load(directory)
-        if Plan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
+        if RunPlan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
             say(f"{engine}: {directory} is complete; remove it to run it again.")
             return former
     say(f"{engine}: {scenario.size} x {count(len(seeds), 'seed')}")

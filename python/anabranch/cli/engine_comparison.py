@@ -30,7 +30,7 @@ _LINK = ["variant", "link", "src", "dst"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EngineComparison:
     """The results of an engine beside those of the first one.
 
     ``flows`` has a row for each variant and flow, ``links`` for each variant and directed link. Both name it, with the keys of the matrix. They have
@@ -70,7 +70,7 @@ class Comparison:
         return cast("float | None", self.deviations.max())
 
 
-def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
+def compare(engines: tuple[str, str], first: Runs, second: Runs) -> EngineComparison:
     """Compare the runs of one scenario by two engines; ``engines`` are their names."""
     both = _join(_flows(first), _flows(second), [*_FLOW, "seed"])
     lasting = _ratios(both.filter(pl.col("size_bytes").is_null()), _FLOW, GOODPUT)
@@ -96,7 +96,7 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
             if spread is None
             else flows.join(spread, on=_FLOW, how="left", nulls_equal=True, maintain_order="left")
         )
-    return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
+    return EngineComparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
 
 
 def _inside(predicted: Runs, other: Runs) -> tuple[int, int] | None:
@@ -174,7 +174,7 @@ def _with_keys(table: pl.DataFrame, runs: Runs) -> pl.DataFrame:
     return table.select(*values, pl.exclude("variant"))
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
+def document(comparison: EngineComparison) -> dict[str, Any]:
     """All rows, as JSON has them."""
     first, second = comparison.engines
     return {
@@ -188,14 +188,14 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def tables(comparison: Comparison) -> Iterator[TextTable]:
+def tables(comparison: EngineComparison) -> Iterator[TextTable]:
     """The rows with the largest deviations first, for people."""
     for name, table in (("flows", comparison.flows), ("links", comparison.links)):
         if table.height:
             yield _table(name, table, comparison)
 
 
-def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
+def _table(name: str, table: pl.DataFrame, comparison: EngineComparison) -> TextTable:
     first, second = comparison.engines
     own = ("traffic", "stack") if name == "flows" else ()
     keys = [key for key in comparison.keys if key not in own]
@@ -241,7 +241,7 @@ def _evidence(row: Mapping[str, Any]) -> tuple[str, str]:
     return interval, "-" if spread is None else percent(spread)
 
 
-def write(comparison: Comparison, directory: Path) -> list[Path]:
+def write(comparison: EngineComparison, directory: Path) -> list[Path]:
     """Write ``flows-ENGINE.csv``, ``links-ENGINE.csv`` and ``comparison-ENGINE.svg`` of the second engine. Returns the paths of the files.
 
     The picture is left out if the packages that draw it are missing.
@@ -263,7 +263,7 @@ def write(comparison: Comparison, directory: Path) -> list[Path]:
     return [directory / name for name in contents]
 
 
-def picture(comparison: Comparison) -> Specification:
+def picture(comparison: EngineComparison) -> Specification:
     """A Vega-Lite chart: each flow's and link's value by the second engine over that by the first, both in logarithms."""
     first, second = comparison.engines
     panels = []

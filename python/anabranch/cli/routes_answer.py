@@ -10,7 +10,7 @@ from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.engineering.routes import picture, tables
-from anabranch.engineering.routes.compare import OPTIMUM, Comparison, compare
+from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
 from anabranch.engineering.routes.search import Certificate, Progress, Search
@@ -261,7 +261,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Compared:
-    comparison: Comparison
+    comparison: MetricComparison
 
     def document(self) -> dict[str, Any]:
         return self.comparison.document()

@@ -100,7 +100,7 @@ class Recorder(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """A run that has ended, or was stopped."""
 
     complete: bool
@@ -131,7 +131,7 @@ def new_simulation(spec: CompiledRun, threads: int = 1, stop: Event | None = Non
 
 def simulate(
     spec: CompiledRun, recorder: Recorder, stop: Event, make: Callable[[CompiledRun], Simulation] = new_simulation
-) -> Outcome:
+) -> RunOutcome:
     """Run to the end or until ``stop``. A ``KeyboardInterrupt`` in a step sets ``stop``, and the results are those so far.
 
     Raises:
@@ -153,7 +153,7 @@ def simulate(
         for link in spec["captures"]:
             recorder.capture(link, simulation.take_capture(link))
         recorder.progress(simulation.now_s, simulation.packet_hops)
-    return Outcome(
+    return RunOutcome(
         complete=not running,
         now_s=simulation.now_s,
         packet_hops=simulation.packet_hops,

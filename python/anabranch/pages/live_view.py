@@ -17,7 +17,7 @@ from anabranch.foundation.text_table import percent, quantity
 from anabranch.results.matrix_columns import text
 from anabranch.results.run_directory import active_share
 from anabranch.results.statistics import per_run
-from anabranch.runs.run import Finished, Run
+from anabranch.runs.run import Finished, PendingRun
 
 COLUMNS, ROWS = 64, 6
 MOST_ENDED = 8
@@ -41,7 +41,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._live.start()
         return self
 
-    def update(self, ended: Sequence[Finished], going: Sequence[Run], share: float) -> None:
+    def update(self, ended: Sequence[Finished], going: Sequence[PendingRun], share: float) -> None:
         """Draw anew.
 
         ``ended`` are the runs that have ended since the last time, ``going`` the runs under way. ``share`` is the part of the virtual time that
@@ -68,7 +68,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._live.stop()
 
 
-def _over_time(going: Sequence[Run]) -> list[Text]:
+def _over_time(going: Sequence[PendingRun]) -> list[Text]:
     """Goodput over time of the run that has come furthest."""
     run = max((run for run in going if 0 < run.now_s < run.duration_s), key=lambda run: run.now_s, default=None)
     if run is None:
@@ -98,7 +98,7 @@ def chart(samples: pl.DataFrame, duration_s: float) -> list[str]:
     return [*lines, f"{'':>14} 0 s{f'{duration_s:g} s':>{COLUMNS - 3}}"]
 
 
-def _name(run: Run) -> str:
+def _name(run: PendingRun) -> str:
     return " · ".join([*map(text, run.case.values.values()), f"seed {run.seed}"])
 
 

@@ -14,6 +14,6 @@ May use ``engines`` and what that uses.
 
 from anabranch.runs.errors import RunError
 from anabranch.runs.execution import execute, execute_all
-from anabranch.runs.plan import Plan, default_directory
+from anabranch.runs.plan import RunPlan, default_directory
 
-__all__ = ["Plan", "RunError", "default_directory", "execute", "execute_all"]
+__all__ = ["RunError", "RunPlan", "default_directory", "execute", "execute_all"]

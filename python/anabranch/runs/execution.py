@@ -22,7 +22,7 @@ from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.jobs import run_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.runs.pages import ReportWriter, RunView
-from anabranch.runs.plan import Plan
+from anabranch.runs.plan import RunPlan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
 
@@ -91,7 +91,7 @@ def execute(
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    plan = Plan(scenario, Path(directory), seeds, engine, jitter)
+    plan = RunPlan(scenario, Path(directory), seeds, engine, jitter)
     (result,) = execute_all(
         [plan],
         engine=engine,
@@ -110,7 +110,7 @@ def execute(
 
 
 def execute_all(
-    plans: Sequence[Plan],
+    plans: Sequence[RunPlan],
     *,
     engine: str = "packet",
     jobs: int | None = None,
@@ -177,7 +177,7 @@ _KEPT = "; finished runs are kept ({}), and the same command continues from ther
 
 
 def _result(
-    plan: Plan,
+    plan: RunPlan,
     own: RunDirectory,
     ended: Sequence[Finished | Refusal | None],
     command: Sequence[str],

@@ -14,7 +14,7 @@ from anabranch.foundation.output_files import FileError
 from anabranch.foundation.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.pages import RunView
-from anabranch.runs.run import Finished, Run
+from anabranch.runs.run import Finished, PendingRun
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 LOOK_S = 0.1
@@ -22,7 +22,7 @@ LOOK_S = 0.1
 
 
 def run_all(
-    runs: list[Run],
+    runs: list[PendingRun],
     jobs: int,
     stop: Event,
     show_progress: bool,
@@ -38,7 +38,7 @@ def run_all(
         RunError: the engine refuses a run that is not to be left out, or all variants.
         FileError: its files cannot be written.
     """
-    going: dict[int, Run] = {}
+    going: dict[int, PendingRun] = {}
     ends = _Ends(len(runs))
 
     def execute(index: int) -> Finished | None:
@@ -110,13 +110,13 @@ class _Ends:
 
 
 def _watch(
-    runs: list[Run],
+    runs: list[PendingRun],
     futures: list[Future[Finished | None]],
-    going: dict[int, Run],
+    going: dict[int, PendingRun],
     ends: _Ends,
     reporter: Reporter,
     view: RunView | None,
-) -> Iterator[tuple[Run, ValueError]]:
+) -> Iterator[tuple[PendingRun, ValueError]]:
     """Shows the progress of the runs until all have ended. Yields each run that the engine refuses, with the error.
 
     ``going`` has the runs that have begun and not ended. A look visits these and the new ends only, as there may be many thousand runs.
@@ -153,7 +153,7 @@ def _watch(
             view.update([one for one in ended if one is not None], on, share)
 
 
-def _first_refusal(runs: list[Run], futures: list[Future[Finished | None]]) -> str:
+def _first_refusal(runs: list[PendingRun], futures: list[Future[Finished | None]]) -> str:
     """The refusal of the first variant, in the order of the runs, that an engine refuses. A run that has begun is waited for."""
     errors = ((run, _refusal(future)) for run, future in zip(runs, futures, strict=True))
     return next(refusal(run.scenario, run.case, error) for run, error in errors if error is not None)

@@ -15,7 +15,7 @@ from anabranch.foundation.output_files import write_new
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.results.files import MANIFEST, REPORT
 from anabranch.results.manifest import FORMAT
-from anabranch.runs.plan import Plan
+from anabranch.runs.plan import RunPlan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Case, Scenario
 
@@ -33,7 +33,7 @@ def write(folder: Path, manifest: dict[str, Any]) -> None:
     write_new(folder / MANIFEST, checksums.sealed_json(manifest))
 
 
-def of_plan(plan: Plan, finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
+def of_plan(plan: RunPlan, finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
     """The manifest's entries for the scenario, its topology and the command; runs and files are added later."""
     scenario = plan.scenario
     case = scenario.cases[0]

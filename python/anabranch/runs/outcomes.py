@@ -19,7 +19,7 @@ def attempted(
     discard: Callable[[_Recorder], None],
     stop: Event,
     make: Callable[[packet.CompiledRun], packet.Simulation],
-) -> tuple[_Recorder, packet.Outcome, int]:
+) -> tuple[_Recorder, packet.RunOutcome, int]:
     """The recorder and the outcome of the first attempt that can be used, and its number from 1.
 
     ``begin`` makes a recorder for an attempt, and ``discard`` removes what one has recorded that cannot be used.
@@ -50,7 +50,7 @@ def names_of(spec: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     }
 
 
-def facts_of(spec: Mapping[str, Any], outcome: packet.Outcome) -> dict[str, Any]:
+def facts_of(spec: Mapping[str, Any], outcome: packet.RunOutcome) -> dict[str, Any]:
     """Facts about a run besides its tables."""
     return {
         "warm_up_s": spec["warm_up"] / PICOSECONDS_PER_SECOND,

@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from anabranch.runs.run import Finished, Run
+from anabranch.runs.run import Finished, PendingRun
 
 
 class RunView(AbstractContextManager[Any], Protocol):
     """Draws runs while they go on (:class:`anabranch.pages.live_view.LiveView`)."""
 
-    def update(self, ended: Sequence[Finished], going: Sequence[Run], share: float) -> None:
+    def update(self, ended: Sequence[Finished], going: Sequence[PendingRun], share: float) -> None:
         """Draw anew: the runs that have ended since the last time, those under way, and the share of virtual time that is simulated."""
 
 

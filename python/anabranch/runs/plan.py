@@ -13,12 +13,12 @@ from anabranch.results.matrix_columns import key_table
 from anabranch.runs.directory import purpose, unused
 from anabranch.runs.errors import RunError
 from anabranch.runs.kept import KeptRuns
-from anabranch.runs.run import Run
+from anabranch.runs.run import PendingRun
 from anabranch.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A scenario that is to be run into a directory, with these seeds or its own."""
 
     scenario: Scenario
@@ -33,13 +33,13 @@ class Plan:
         """A text that is the same for the same runs."""
         return _purpose(self.scenario, self.seeds, self.engine, self.jitter)
 
-    def runs(self, kept: KeptRuns) -> list[Run]:
+    def runs(self, kept: KeptRuns) -> list[PendingRun]:
         """One for each variant and seed."""
         keys = self.keys()
         seeds = _seeds(self.scenario, self.seeds)
         cases = enumerate(self.scenario.cases)
         pairs = [(self.scenario, case, keys.slice(row, 1), seed) for row, case in cases for seed in seeds]
-        return [Run(number, *pair, kept, self.engine, self.jitter) for number, pair in enumerate(pairs)]
+        return [PendingRun(number, *pair, kept, self.engine, self.jitter) for number, pair in enumerate(pairs)]
 
     def is_made(self, manifest: Mapping[str, Any]) -> bool:
         """Whether a manifest is that of a complete result of these runs: with the same files beside the scenario, and by this build."""

@@ -17,7 +17,7 @@ ROWS_PER_PART = 250_000
 """Rows of a time series held in memory before they are written."""
 
 
-class Recorder:
+class RunRecorder:
     """Records one run. Series go into numbered parts, ``series/KIND-PART.parquet``, each of them whole once it is closed."""
 
     def __init__(self, folder: Path, number: int, keys: pl.DataFrame, spec: Mapping[str, Any]) -> None:

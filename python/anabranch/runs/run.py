@@ -18,7 +18,7 @@ from anabranch.results.result import result_hash
 from anabranch.results.schema import frame
 from anabranch.runs.kept import KeptRun, KeptRuns, run_key
 from anabranch.runs.outcomes import attempted, facts_of, names_of
-from anabranch.runs.recorder import Recorder
+from anabranch.runs.recorder import RunRecorder
 from anabranch.scenario import Case, Scenario
 
 
@@ -31,7 +31,7 @@ def compiled(case: Case, seed: int, engine: str, jitter: float) -> tuple[dict[st
 
 
 @dataclass
-class Run:
+class PendingRun:
     """A run to make, or to take from the runs that were finished before."""
 
     number: int
@@ -44,7 +44,7 @@ class Run:
     engine: str = "packet"
     jitter: float = 0.0
     was_kept: bool = False
-    _recorder: Recorder | None = None
+    _recorder: RunRecorder | None = None
 
     @property
     def duration_s(self) -> float:
@@ -91,11 +91,11 @@ class Run:
     def _simulated(
         self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[packet.CompiledRun], packet.Simulation]
     ) -> KeptRun:
-        def begin() -> Recorder:
-            self._recorder = Recorder(self.kept.begin(key), self.number, self.keys, spec)
+        def begin() -> RunRecorder:
+            self._recorder = RunRecorder(self.kept.begin(key), self.number, self.keys, spec)
             return self._recorder
 
-        def discard(recorder: Recorder) -> None:
+        def discard(recorder: RunRecorder) -> None:
             shutil.rmtree(recorder.folder, ignore_errors=True)
 
         recorder, outcome, attempts = attempted(spec, begin, discard, stop, make)
@@ -126,7 +126,7 @@ class Run:
 class Finished:
     """A run that has ended or was stopped, its compiled form, the name by which it is known, and its results."""
 
-    run: Run
+    run: PendingRun
     spec: dict[str, Any]
     key: str
     result: KeptRun

@@ -16,12 +16,12 @@ from anabranch.results.schema import SCHEMAS, SERIES_TABLES
 from anabranch.runs.errors import Refusal
 from anabranch.runs.manifest import of_plan
 from anabranch.runs.manifest import write as write_manifest
-from anabranch.runs.plan import Plan
+from anabranch.runs.plan import RunPlan
 from anabranch.runs.run import Finished
 
 
 def write(
-    folder: Path, plan: Plan, ended: Sequence[Finished | Refusal | None], command: Sequence[str]
+    folder: Path, plan: RunPlan, ended: Sequence[Finished | Refusal | None], command: Sequence[str]
 ) -> dict[str, Any]:
     """Write what the planned runs gave into an empty folder; the manifest.
 

@@ -21,10 +21,10 @@ from pydantic import ValidationError
 from anabranch.foundation import input_files, units
 from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import references, walk, warnings
-from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Listing, Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
+from anabranch.scenario.without_broken_parts import WithoutBrokenParts
 
 if TYPE_CHECKING:
     from anabranch.network.topologies import Topology
@@ -241,19 +241,19 @@ def _in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resol
     problems: list[Problem] = []
     broken = [problem.path for problem in found]
     while True:
-        mended = Mended(document, broken)
+        rest = WithoutBrokenParts(document, broken)
         try:
-            variant = Variant.model_validate(mended.document, context=resolver.context)
+            variant = Variant.model_validate(rest.document, context=resolver.context)
         except ValidationError as error:  # what a table says as a whole comes out once its keys are right
-            more = [mended.original(problem) for problem in from_validation(error, mended.document)]
+            more = [rest.original(problem) for problem in from_validation(error, rest.document)]
             fresh = [problem for problem in more if problem is not None and problem.path not in broken]
             if not fresh:
                 return problems
             problems += fresh
             broken += [problem.path for problem in fresh]
         else:
-            found = _names(variant, resolver if mended.topology_known else None)[1]
-            return problems + [p for p in map(mended.original, found) if p is not None]
+            found = _names(variant, resolver if rest.topology_known else None)[1]
+            return problems + [p for p in map(rest.original, found) if p is not None]
 
 
 def _names(variant: Variant, resolver: Resolver | None) -> tuple["Topology | None", list[Problem]]:

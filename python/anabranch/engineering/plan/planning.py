@@ -4,7 +4,7 @@ import numpy as np
 
 from anabranch.engineering.plan.model import Plan
 from anabranch.engineering.plan.options import Pool
-from anabranch.engineering.plan.search import MOVES_PER_PAIR, Found, Report, Searcher
+from anabranch.engineering.plan.search import MOVES_PER_PAIR, Report, Searcher, SearchResult
 from anabranch.engineering.plan.tcp_throughput import Connection
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.hybrid import with_single_paths
@@ -87,12 +87,12 @@ class Planner:
 
     def judge(self, splits: Splits, load: float) -> Plan:
         """Splits of the same candidates, as a plan."""
-        return self._plan(Found(splits, 0.0, 0.0), load)
+        return self._plan(SearchResult(splits, 0.0, 0.0), load)
 
     def _within(self, load: float, what: str) -> Plan:
         return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
 
-    def _plan(self, found: Found, load: float) -> Plan:
+    def _plan(self, found: SearchResult, load: float) -> Plan:
         return Plan(
             self.problem,
             self.connection,

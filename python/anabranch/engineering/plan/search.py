@@ -40,14 +40,14 @@ _CLOSE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """Splits within a load, with their penalty."""
 
     splits: Splits
     penalty: float
     load: float
 
-    def better(self, other: "Found") -> bool:
+    def better(self, other: "SearchResult") -> bool:
         """Whether this one has less penalty, or the same penalty and less load."""
         if abs(self.penalty - other.penalty) > PENALTY_STEP / 2:
             return self.penalty < other.penalty
@@ -69,14 +69,14 @@ class Searcher:
         self.moves = moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS)
         self.least: RobustRouting = solve(problem)
         self.interrupted = False
-        self.best: Found | None = None
+        self.best: SearchResult | None = None
         """The best splits found for the present load."""
         self._seed = SEED
         self._what = ""
         self._searches = 0
         """How many local searches for the present load have begun."""
 
-    def within(self, load: float, what: str) -> Found:
+    def within(self, load: float, what: str) -> SearchResult:
         """The splits of least penalty found within a load, and of these of least load.
 
         The load must be at least that of :attr:`least`. Interrupted, it is the best so far. Reports name the search ``what``.
@@ -147,7 +147,7 @@ class Searcher:
         whole[kept] = few.splits.shares
         self._offer(self._judged(Splits(candidates, whole), load), load)
 
-    def _judged(self, splits: Splits, load: float) -> Found:
+    def _judged(self, splits: Splits, load: float) -> SearchResult:
         """The splits of a linear program, rounded if they keep to the load then."""
         whole = rounded(splits)
         reached = worst_load(self.problem, whole)
@@ -155,9 +155,9 @@ class Searcher:
             whole, reached = splits, worst_load(self.problem, splits)
         self.pool.add(whole)
         options = self.pool.options()
-        return Found(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
+        return SearchResult(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
 
-    def _offer(self, found: Found, load: float) -> None:
+    def _offer(self, found: SearchResult, load: float) -> None:
         if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
             self.best = found
 
@@ -180,7 +180,7 @@ class Searcher:
             best = search.best()
             if best is not None:
                 chosen, penalty, reached = best
-                self._offer(Found(options.splits(chosen), penalty, reached), load)
+                self._offer(SearchResult(options.splits(chosen), penalty, reached), load)
 
     def _say(self, done: float) -> None:
         """Report the share of the present search that is done."""

@@ -9,7 +9,7 @@ from anabranch.engineering.robust.candidates import By
 from anabranch.engineering.robust.hybrid import with_single_paths
 from anabranch.engineering.robust.problem import Problem, Report
 from anabranch.engineering.robust.solving import GAP, Method, RobustRouting, best_found, silent
-from anabranch.engineering.robust.ties import Range, over_draws
+from anabranch.engineering.robust.ties import LoadRange, over_draws
 from anabranch.foundation.extras import needed
 from anabranch.foundation.output_files import write_text
 from anabranch.foundation.printable import printable_document
@@ -24,7 +24,7 @@ class Step:
 
     percent: float
     routing: RobustRouting
-    over_ties: Range | None = None
+    over_ties: LoadRange | None = None
 
 
 def sweep(

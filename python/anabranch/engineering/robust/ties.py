@@ -17,7 +17,7 @@ _PICOSECONDS = 1e12
 
 
 @dataclass(frozen=True)
-class Range:
+class LoadRange:
     """The worst-case loads that tie-breaks lead to."""
 
     least: float
@@ -27,7 +27,7 @@ class Range:
     bound: float | None
     """No tie-break leads to less, if all pairs keep to one path; else not known."""
 
-    def with_load(self, load: float) -> "Range":
+    def with_load(self, load: float) -> "LoadRange":
         """The range with the load of one more tie-break."""
         return replace(self, least=min(self.least, load), greatest=max(self.greatest, load))
 
@@ -50,7 +50,7 @@ def draw(tied: Candidates, count: int, by: By, random: np.random.Generator) -> C
     return Candidates(tied.network, tied.pair[chosen], start.astype(np.uint32), tied.path_links[picked])
 
 
-def over_draws(problem: Problem, count: int, by: By, percent: float, draws: int, seed: int = 1) -> Range:
+def over_draws(problem: Problem, count: int, by: By, percent: float, draws: int, seed: int = 1) -> LoadRange:
     """The loads of the problem with ``count`` shortest paths a pair, over random tie-breaks.
 
     With all pairs on single paths the greatest load is exact, and the least is searched for.
@@ -63,10 +63,10 @@ def over_draws(problem: Problem, count: int, by: By, percent: float, draws: int,
         solve(with_single_paths(replace(problem, candidates=draw(tied, count, by, random)), percent)).worst_case_load
         for _ in range(draws)
     ]
-    return Range(min(loads), max(loads), None)
+    return LoadRange(min(loads), max(loads), None)
 
 
-def of_single_paths(problem: Problem, by: By, restarts: int = 20, seed: int = 1) -> Range:
+def of_single_paths(problem: Problem, by: By, restarts: int = 20, seed: int = 1) -> LoadRange:
     """The loads when each pair takes one of its shortest paths: the most exactly, the least by local search."""
     network, model = problem.network, problem.model
     tied = shortest_with_ties(network, 1, by)
@@ -77,7 +77,7 @@ def of_single_paths(problem: Problem, by: By, restarts: int = 20, seed: int = 1)
     bound = solve(replace(problem, candidates=tied, all_paths=False)).lower_bound
     random = np.random.default_rng(seed)
     least = min(_descend(problem, tied, draw(tied, 1, by, random), random) for _ in range(max(1, restarts)))
-    return Range(least, greatest, bound)
+    return LoadRange(least, greatest, bound)
 
 
 def _descend(problem: Problem, tied: Candidates, start: Candidates, random: np.random.Generator) -> float:

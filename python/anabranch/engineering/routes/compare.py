@@ -103,7 +103,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MetricComparison:
     """The chosen pairs by several metrics."""
 
     topology: Topology
@@ -149,7 +149,7 @@ def compare(
     sources: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     once: bool = False,
-) -> Comparison:
+) -> MetricComparison:
     """Routes by several metrics side by side, always with ``tcpbp`` and ``tcpbp-exact``.
 
     Without ``metrics``, all metrics are compared whose attributes the topology has. ``once`` takes each two nodes in one direction only,
@@ -181,7 +181,7 @@ def compare(
     ]
     with Computing("the comparison"):
         pairs = _compared(search, planned, ends)
-    return Comparison(topology, tuple(wanted), pairs)
+    return MetricComparison(topology, tuple(wanted), pairs)
 
 
 def _compared(

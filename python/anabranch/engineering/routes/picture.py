@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
-from anabranch.engineering.routes.compare import OPTIMUM, Comparison
+from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison
 from anabranch.engineering.routes.model import Path, Routes
 from anabranch.network.topologies import plot
 
@@ -39,7 +39,7 @@ def of_routes(routes: Routes) -> str:
     )
 
 
-def of_comparison(comparison: Comparison) -> str:
+def of_comparison(comparison: MetricComparison) -> str:
     """An SVG: of one pair the path by each metric; of several, how the optimum's paths spread over links against the first metric's."""
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs

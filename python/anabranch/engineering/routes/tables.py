@@ -2,7 +2,7 @@
 
 from math import inf
 
-from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, Comparison, Pair
+from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, MetricComparison, Pair
 from anabranch.engineering.routes.model import Routes
 
 ARROW = " > "
@@ -51,7 +51,7 @@ def pair_table(pair: Pair) -> Table:
     return head, rows
 
 
-def differing_table(comparison: Comparison, most: int | None = None) -> Table:
+def differing_table(comparison: MetricComparison, most: int | None = None) -> Table:
     """Pairs on which heuristic, optimum, hop-by-hop forwarding or metrics differ, the worst first; at most ``most``."""
 
     def weight(pair: Pair) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def differing_table(comparison: Comparison, most: int | None = None) -> Table:
     return head, rows
 
 
-def summary_lines(comparison: Comparison) -> list[str]:
+def summary_lines(comparison: MetricComparison) -> list[str]:
     """The counts in sentences."""
     counts = comparison.summary
     lines = [

@@ -19,7 +19,7 @@ EARTH_RADIUS_M = 6_371_008.8
 _SHOWN = 5
 
 
-class Range(NamedTuple):
+class AllowedRange(NamedTuple):
     """The values that a number may have: between two bounds, and how to say so."""
 
     low: float
@@ -36,21 +36,25 @@ class Range(NamedTuple):
 
 
 RANGES = {
-    "capacity_bps": Range(1, True, 1e15, True, 'must be at least 1 bit/s and at most 1000 Tbit/s, such as "10Mbps"'),
+    "capacity_bps": AllowedRange(
+        1, True, 1e15, True, 'must be at least 1 bit/s and at most 1000 Tbit/s, such as "10Mbps"'
+    ),
     # The packet engine counts picoseconds in 56 bits.
-    "delay_s": Range(0, False, (2**56 - 1) / 1e12, True, 'must be more than 0 and at most 20 hours, such as "5ms"'),
+    "delay_s": AllowedRange(
+        0, False, (2**56 - 1) / 1e12, True, 'must be more than 0 and at most 20 hours, such as "5ms"'
+    ),
     # Two nodes in one town have a link of length 0.
-    "length_m": Range(0, True, 1e12, True, 'must be at least 0 and at most 1e9 km, such as "1000km"'),
-    "loss": Range(0, True, 1, False, 'must be a ratio from 0 to less than 1, such as 0.001 or "0.1%"'),
-    "cost": Range(0, False, 1e15, True, "must be more than 0 and at most 1e15, such as 10"),
+    "length_m": AllowedRange(0, True, 1e12, True, 'must be at least 0 and at most 1e9 km, such as "1000km"'),
+    "loss": AllowedRange(0, True, 1, False, 'must be a ratio from 0 to less than 1, such as 0.001 or "0.1%"'),
+    "cost": AllowedRange(0, False, 1e15, True, "must be more than 0 and at most 1e15, such as 10"),
 }
 """The range of each attribute of a link."""
 
 _COORDINATES = {
-    "latitude": Range(-90, True, 90, True, "must be degrees north, from -90 to 90"),
-    "longitude": Range(-180, True, 180, True, "must be degrees east, from -180 to 180"),
-    "x": Range(-1e12, True, 1e12, True, "must be a finite number"),
-    "y": Range(-1e12, True, 1e12, True, "must be a finite number"),
+    "latitude": AllowedRange(-90, True, 90, True, "must be degrees north, from -90 to 90"),
+    "longitude": AllowedRange(-180, True, 180, True, "must be degrees east, from -180 to 180"),
+    "x": AllowedRange(-1e12, True, 1e12, True, "must be a finite number"),
+    "y": AllowedRange(-1e12, True, 1e12, True, "must be a finite number"),
 }
 
 
@@ -276,7 +280,7 @@ def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(map(itemgetter(field), rows)) for field in range(len(rows[0]))]
 
 
-def _all_hold(columns: Iterable[Sequence[object]], ranges: dict[str, Range]) -> bool:
+def _all_hold(columns: Iterable[Sequence[object]], ranges: dict[str, AllowedRange]) -> bool:
     """Whether all numbers are plain ones in their ranges. Checks each value once; :func:`_check_numbers` finds what is wrong."""
     for values, (name, allowed) in zip(columns, ranges.items(), strict=True):
         types = {int, type(None)} if name == "capacity_bps" else {int, float, type(None)}
@@ -285,7 +289,7 @@ def _all_hold(columns: Iterable[Sequence[object]], ranges: dict[str, Range]) -> 
     return True
 
 
-def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, Range]) -> None:
+def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, AllowedRange]) -> None:
     for name, allowed in ranges.items():
         value = getattr(holder, name)
         if value is None:

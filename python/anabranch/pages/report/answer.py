@@ -10,8 +10,8 @@ import polars as pl
 
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import Measure, three_digits
-from anabranch.pages.report.outcomes import Outcome
-from anabranch.pages.report.parts import Column, Table, count, first_rows, get
+from anabranch.pages.report.outcomes import OutcomeMeasure
+from anabranch.pages.report.parts import Column, ReportTable, count, first_rows, get
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.results import comparison
 
@@ -51,10 +51,10 @@ class Answer:
     """Treatment, under how many contested conditions it alone is the best, and under how many of these its lead over the second is decided."""
     span: tuple[tuple[str, str, str], tuple[str, str, str]] | None
     """Where no condition is contested: treatment, value and condition of the best row, and of the worst."""
-    table: Table | None
+    table: ReportTable | None
 
 
-def of(outcome: Outcome) -> Answer | None:
+def of(outcome: OutcomeMeasure) -> Answer | None:
     """The answer by one outcome; nothing if no treatment has a value of it."""
     ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     if ranked.is_empty():
@@ -122,7 +122,7 @@ def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
     return chart.with_interval(row[name] * scale, None if half is None else half * scale)
 
 
-def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
+def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> ReportTable:
     best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first(), treatments=pl.len())
     rows = ranked.join(best, on=CONDITION, maintain_order="left")
 

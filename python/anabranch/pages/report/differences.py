@@ -14,8 +14,8 @@ from anabranch.pages.report.answer import NO_COMMON_SEED, UNDECIDED
 from anabranch.pages.report.chart import Measure, three_digits
 from anabranch.pages.report.costs import costs
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.outcomes import Outcome
-from anabranch.pages.report.parts import Column, Table, cells, get
+from anabranch.pages.report.outcomes import OutcomeMeasure
+from anabranch.pages.report.parts import Column, ReportTable, cells, get
 from anabranch.results import comparison
 from anabranch.results.run_directory import DIRECTORY
 
@@ -50,7 +50,7 @@ class _Difference:
         return "more" if self.difference > 0 else "less"
 
 
-def table(e: Evaluation, judged: list[Outcome]) -> Table | None:
+def table(e: Evaluation, judged: list[OutcomeMeasure]) -> ReportTable | None:
     """For each measure, variant and further run directory the difference from the first; nothing of a single directory."""
     if len(e.runs.sources) < 2:
         return None
@@ -114,7 +114,7 @@ def table(e: Evaluation, judged: list[Outcome]) -> Table | None:
         notes.append(f"The first {MOST_ROWS} of {len(rows)} rows.")
     shown_rows = rows[:MOST_ROWS]
     groups = [row["shown"].axis for row in shown_rows]
-    return Table(columns, [cells(columns, row) for row in shown_rows], groups, " ".join(notes))
+    return ReportTable(columns, [cells(columns, row) for row in shown_rows], groups, " ".join(notes))
 
 
 def _differences(e: Evaluation, shown: Measure, values: pl.DataFrame) -> list[_Difference]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from anabranch.pages.report import by_size, distributions, evaluation, load, over_time, overview, routes, trade_offs
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.outcomes import Outcome, outcomes
+from anabranch.pages.report.outcomes import OutcomeMeasure, outcomes
 from anabranch.pages.report.parts import Figure
 
 
-def by_section(e: Evaluation, judged: list[Outcome]) -> dict[str, list[Figure]]:
+def by_section(e: Evaluation, judged: list[OutcomeMeasure]) -> dict[str, list[Figure]]:
     """The figures of each section; a section without any is empty."""
     timeline = routes.timeline(e.runs)
     return {

@@ -7,7 +7,7 @@ import polars as pl
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.parts import MOST_PANELS, Column, Figure, Table, cells, count, get, largest
+from anabranch.pages.report.parts import MOST_PANELS, Column, Figure, ReportTable, cells, count, get, largest
 
 MOST_CELLS_OF_MAP = 60_000
 MOST_LINKS_OF_TABLE = 20
@@ -42,7 +42,7 @@ def maps(e: Evaluation) -> list[Figure]:
     return figures
 
 
-def busiest(e: Evaluation) -> Table:
+def busiest(e: Evaluation) -> ReportTable:
     """The busiest links of each variant."""
     variants, links = e.runs.variants, e.links
     labels = {variant.index: variant.label for variant in variants}
@@ -102,4 +102,4 @@ def busiest(e: Evaluation) -> Table:
     )
     note = f"The first {MOST_PANELS} of {len(variants)} variants." if len(variants) > MOST_PANELS else ""
     groups = [labels[row["variant"]] for row in shown]
-    return Table(columns, [cells(columns, row) for row in shown], groups, note)
+    return ReportTable(columns, [cells(columns, row) for row in shown], groups, note)

@@ -14,7 +14,7 @@ from anabranch.results import statistics
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OutcomeMeasure:
     """One outcome: its name, its chart and its values to compare.
 
     ``table`` has a row for each row of the summary, with the mean in the column of ``shown`` and half the width of its
@@ -38,15 +38,15 @@ class Outcome:
         return self.shown.column
 
 
-def outcomes(e: Evaluation) -> list[Outcome]:
+def outcomes(e: Evaluation) -> list[OutcomeMeasure]:
     """Goodput, if flows send to the end, and completion times, if flows end."""
     return [found for found in (_goodput(e), _completion(e)) if found.table.height]
 
 
-def _goodput(e: Evaluation) -> Outcome:
+def _goodput(e: Evaluation) -> OutcomeMeasure:
     has_times = e.whole_times["flows"].sum() > 0
     together = ", all flows of the group together" if largest(e.summary["flows"]) > 1 else ""
-    return Outcome(
+    return OutcomeMeasure(
         name="goodput",
         heading="Goodput",
         caption=f"Payload per second, each byte counted once, when it first arrives{together}",
@@ -59,7 +59,7 @@ def _goodput(e: Evaluation) -> Outcome:
     )
 
 
-def _completion(e: Evaluation) -> Outcome:
+def _completion(e: Evaluation) -> OutcomeMeasure:
     """The mean completion time, or the median if flows have not finished and no mean includes them."""
     times = statistics.completion_times(e.runs.flows, [*RUN, *e.by]).filter(statistics.ALL_SIZES)
     what = "median" if times["unfinished"].sum() else "mean"
@@ -73,7 +73,7 @@ def _completion(e: Evaluation) -> Outcome:
     over_runs = values.group_by(e.by).agg(pl.col("value").mean(), half=pl.col("value").filter(~pl.col("predicted")))
     over_runs = over_runs.with_columns(statistics.half_widths("half")).rename({"value": column})
     table = e.whole_times.drop(column).join(over_runs, on=e.by, maintain_order="left").drop_nulls(column)
-    return Outcome(
+    return OutcomeMeasure(
         name=f"completion-{what}",
         heading="Completion time",
         caption=f"From the start of a flow to the arrival of its last byte, {what} over the flows with a size",

@@ -6,13 +6,13 @@ import polars as pl
 
 from anabranch.pages.report import chart, swept
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.outcomes import Outcome
+from anabranch.pages.report.outcomes import OutcomeMeasure
 from anabranch.pages.report.parts import Figure, longest
 
 MOST_BARS = 240
 
 
-def figures(e: Evaluation, outcomes: list[Outcome]) -> list[Figure]:
+def figures(e: Evaluation, outcomes: list[OutcomeMeasure]) -> list[Figure]:
     """Bars of each outcome; lines and the best instead, if conditions are numbers."""
     axes = swept.axes(e.runs)
     if not axes:
@@ -25,7 +25,7 @@ def figures(e: Evaluation, outcomes: list[Outcome]) -> list[Figure]:
     return found
 
 
-def _bars(e: Evaluation, outcome: Outcome) -> Figure:
+def _bars(e: Evaluation, outcome: OutcomeMeasure) -> Figure:
     # Bars of the same variant in several run directories are neighbours.
     own = {variant.index: variant.own_label for variant in e.runs.variants}
     order = {label: place for place, label in enumerate(dict.fromkeys(own.values()))}

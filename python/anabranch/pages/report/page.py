@@ -22,7 +22,7 @@ from anabranch.pages.report import (
     tables,
     template,
 )
-from anabranch.pages.report.outcomes import Outcome
+from anabranch.pages.report.outcomes import OutcomeMeasure
 from anabranch.pages.report.parts import largest
 from anabranch.results import statistics
 
@@ -60,7 +60,7 @@ def _unfinished(times: pl.DataFrame) -> list[tuple[str, int, int]]:
     return missing.select("label", (pl.col("flows") - pl.col("unfinished")).alias("finished"), "flows").rows()
 
 
-def _unranked(times: pl.DataFrame, judged: Sequence[Outcome]) -> list[str]:
+def _unranked(times: pl.DataFrame, judged: Sequence[OutcomeMeasure]) -> list[str]:
     """The groups with flows that count, of which no outcome has a completion time."""
     ranked = [outcome.table["label"] for outcome in judged if not outcome.most_is_best]
     names = times.filter(pl.col("flows") > 0)["label"]

@@ -49,7 +49,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table of the page; ``groups`` names for each row what a selector shows or hides it by."""
 
     columns: list[Column]
@@ -82,11 +82,13 @@ def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def first_rows(columns: list[Column], rows: pl.DataFrame, group: str = "", of: str = "rows") -> Table:
+def first_rows(columns: list[Column], rows: pl.DataFrame, group: str = "", of: str = "rows") -> ReportTable:
     """The first :data:`MOST_ROWS` rows of data as a table, with a note if there are more ``of`` them; ``group`` is the column with the table's groups."""
     shown = rows.head(MOST_ROWS).to_dicts()
     note = f"The first {MOST_ROWS} of {rows.height} {of}." if rows.height > MOST_ROWS else ""
-    return Table(columns, [cells(columns, row) for row in shown], [row[group] for row in shown] if group else [], note)
+    return ReportTable(
+        columns, [cells(columns, row) for row in shown], [row[group] for row in shown] if group else [], note
+    )
 
 
 def longest(labels: Sequence[str]) -> int:

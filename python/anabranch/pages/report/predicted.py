@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import three_digits
-from anabranch.pages.report.parts import Column, Table, first_rows, get, largest
+from anabranch.pages.report.parts import Column, ReportTable, first_rows, get, largest
 from anabranch.results.run_directory import Runs
 
 
-def table(runs: Runs) -> Table | None:
+def table(runs: Runs) -> ReportTable | None:
     """The flows that an engine has predicted, if any: goodput, interval, and what limits the flow."""
     if "low_bps" not in runs.flows.columns:
         return None

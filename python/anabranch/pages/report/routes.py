@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.pages.report import chart, series
 from anabranch.pages.report.chart import Measure, three_digits
-from anabranch.pages.report.parts import Column, Figure, Table, cells, get, largest
+from anabranch.pages.report.parts import Column, Figure, ReportTable, cells, get, largest
 from anabranch.results.run_directory import Runs, Variant
 
 # More rows than this in a timeline, or lines in a panel, are no longer read; the page says so where it leaves some out.
@@ -68,7 +68,7 @@ def _shown_path() -> pl.Expr:
     return pl.when(nodes.list.last() == pl.col("dst")).then("path").otherwise(pl.concat_str("path", wrong))
 
 
-def changes(runs: Runs) -> Table | None:
+def changes(runs: Runs) -> ReportTable | None:
     """The first route of each pair, and every change, with the estimates at that time."""
     if runs.routes.is_empty():
         return None
@@ -102,7 +102,7 @@ def changes(runs: Runs) -> Table | None:
     )
     rows = routes.head(MOST_CHANGES).to_dicts()
     note = f"The first {MOST_CHANGES} of {routes.height} rows." if routes.height > MOST_CHANGES else ""
-    return Table(columns, [cells(columns, row) for row in rows], [labels[row["variant"]] for row in rows], note)
+    return ReportTable(columns, [cells(columns, row) for row in rows], [labels[row["variant"]] for row in rows], note)
 
 
 def estimates(runs: Runs) -> list[Figure]:

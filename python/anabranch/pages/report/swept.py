@@ -12,7 +12,7 @@ from anabranch.pages.report import chart
 from anabranch.pages.report.answer import UNDECIDED, is_equal, unjudged
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.outcomes import Outcome
+from anabranch.pages.report.outcomes import OutcomeMeasure
 from anabranch.pages.report.parts import MOST_PANELS, Figure, largest, longest
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.pages.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
@@ -85,7 +85,7 @@ def axes(runs: Runs) -> list[Axis]:
     return sorted(found, key=lambda axis: -len(axis.ordered))
 
 
-def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
+def lines(e: Evaluation, outcome: OutcomeMeasure, axis: Axis) -> Figure:
     """A measure along a condition, with its interval as a band: a line for each treatment, a panel for each value of the other conditions."""
     shown, stacks = outcome.shown, e.stacks
     bands = ", mean over the seeds. Bands: 95 % confidence interval." if e.has_several_seeds else "."
@@ -146,7 +146,7 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     )
 
 
-def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
+def winners(runs: Runs, outcome: OutcomeMeasure, x: Axis, y: Axis) -> Figure:
     """The best treatment over two conditions: a cell for each pair of their values, in the colour of the best.
 
     Args:

@@ -9,7 +9,7 @@ from anabranch.foundation.text_table import size_class
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.parts import Column, Table, count, first_rows, get, largest
+from anabranch.pages.report.parts import Column, ReportTable, count, first_rows, get, largest
 from anabranch.results import limiting, statistics
 
 
@@ -30,7 +30,7 @@ def group_columns(e: Evaluation) -> list[Column]:
     ]
 
 
-def summary(e: Evaluation) -> Table:
+def summary(e: Evaluation) -> ReportTable:
     """The results and costs of each stack of each variant."""
     rows = e.summary
     shown = chart.rate("goodput_bps", "Goodput", largest(rows["goodput_bps"]))
@@ -139,7 +139,7 @@ def summary(e: Evaluation) -> Table:
     return first_rows(columns, rows)
 
 
-def completions(e: Evaluation) -> Table | None:
+def completions(e: Evaluation) -> ReportTable | None:
     """Completion times and slowdown by class of sizes, if there are flows with a size."""
     times = e.times
     if times.is_empty():
@@ -207,7 +207,7 @@ def _text_of_bounded(value: float) -> str:
     return f"≥\u00a0{three_digits(value)}" if isinstance(value, _AtLeast) else three_digits(value)
 
 
-def states(e: Evaluation) -> Table | None:
+def states(e: Evaluation) -> ReportTable | None:
     """The shares of time in the states of congestion controls, if any has reported them."""
     if e.runs.states.is_empty():
         return None

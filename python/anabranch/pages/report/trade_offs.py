@@ -9,20 +9,20 @@ import polars as pl
 from anabranch.pages.report import chart
 from anabranch.pages.report.costs import Cost, costs
 from anabranch.pages.report.evaluation import Evaluation
-from anabranch.pages.report.outcomes import Outcome
+from anabranch.pages.report.outcomes import OutcomeMeasure
 from anabranch.pages.report.parts import MOST_PANELS, Figure, longest
 from anabranch.pages.report.treatments import CHOICE, CONDITION, TREATMENT
 from anabranch.results import comparison, statistics
 
 
-def figures(e: Evaluation, judged: list[Outcome]) -> list[Figure]:
+def figures(e: Evaluation, judged: list[OutcomeMeasure]) -> list[Figure]:
     """A figure for each outcome and cost; nothing if no condition has two treatments."""
     found = costs(e)
     drawn = [_figure(e, outcome, cost) for outcome in judged for cost in found]
     return [figure for figure in drawn if figure is not None]
 
 
-def _figure(e: Evaluation, outcome: Outcome, cost: Cost) -> Figure | None:
+def _figure(e: Evaluation, outcome: OutcomeMeasure, cost: Cost) -> Figure | None:
     points = _points(outcome, cost)
     if points.is_empty() or points.group_by("panel").len()["len"].max() == 1:
         return None
@@ -50,7 +50,7 @@ def _figure(e: Evaluation, outcome: Outcome, cost: Cost) -> Figure | None:
     return Figure(f"pareto-{outcome.name}-{cost.name}", title, caption, drawing, layout)
 
 
-def _points(outcome: Outcome, cost: Cost) -> pl.DataFrame:
+def _points(outcome: OutcomeMeasure, cost: Cost) -> pl.DataFrame:
     """A row for each condition and treatment: ``panel``, ``treatment``, ``stack``, means, ends of intervals, ``on_front``."""
     key = ["source", "run", "seed", "stack", TREATMENT, CHOICE, CONDITION]
     # Rows that differ in more than treatment and condition are of one group: their mean counts.

@@ -12,7 +12,7 @@ from anabranch.foundation.locks import Lock
 from anabranch.foundation.output_files import unwritable, write_json
 from anabranch.foundation.progress import Computing
 from anabranch.results.result import Result
-from anabranch.runs import Plan, execute_all
+from anabranch.runs import RunPlan, execute_all
 from anabranch.runs.kept import KeptRuns, engine_build
 from anabranch.studies.papers import findings as documents
 from anabranch.studies.papers import published, readme, registry
@@ -51,7 +51,7 @@ def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bo
     study = registry.study(place.name)
     experiments = study.experiments(place)
     kept = KeptRuns(place.directory / FINISHED)
-    plans = [Plan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
+    plans = [RunPlan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
     results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
     if any(result.interrupted for result in results):
         return None

@@ -48,7 +48,7 @@ class ParameterError(ValueError):
 
 
 @dataclass(frozen=True)
-class Range:
+class SweptRange:
     """Values from one number to another, all with the same unit."""
 
     low: float
@@ -130,7 +130,7 @@ def _values(value: Any) -> Sequence[Any]:
     return [chosen.at(index / (count - 1)) for index in range(count)]
 
 
-def _range(value: Mapping[str, Any]) -> Range:
+def _range(value: Mapping[str, Any]) -> SweptRange:
     unknown = [key for key in value if key not in RANGE_KEYS]
     if unknown:
         raise ParameterError(f"unknown key {unknown[0]}; {suggest(unknown[0], RANGE_KEYS)}")
@@ -145,7 +145,7 @@ def _range(value: Mapping[str, Any]) -> Range:
         raise ParameterError("from must be less than to")
     if scale == "log" and low <= 0:
         raise ParameterError("from must be greater than 0 on a log scale")
-    return Range(low, high, unit, scale, all(isinstance(value[end], int) for end in ("from", "to")))
+    return SweptRange(low, high, unit, scale, all(isinstance(value[end], int) for end in ("from", "to")))
 
 
 def _number(value: object) -> tuple[float, str]:

@@ -60,7 +60,7 @@ class PlanDocument(Table):
 
 
 @dataclass(frozen=True)
-class Run:
+class NumberedRun:
     """A run of the plan: its number, and what the number says."""
 
     number: int
@@ -190,11 +190,11 @@ class Sweep:
         own = len(self.engines) * len(self.seeds)
         return [point * own + index for point in spread(self.points) for index in range(own)]
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> NumberedRun:
         """The run of a number. Numbers from :attr:`planned` on have further seeds (:meth:`seed`)."""
         cell, seed = self.cell_and_seed(number)
         point, engine = divmod(cell, len(self.engines))
-        return Run(number, point, self.engines[engine], self.seed(seed))
+        return NumberedRun(number, point, self.engines[engine], self.seed(seed))
 
     def number(self, cell: int, seed: int) -> int:
         """The number of the run of a cell with the seed of this index."""
@@ -221,7 +221,7 @@ class Sweep:
         """
         return self._case([axis.rows[index] for axis, index in zip(self._axes, self._indexes(point), strict=True)])
 
-    def compiled(self, run: Run) -> dict[str, Any]:
+    def compiled(self, run: NumberedRun) -> dict[str, Any]:
         """The compiled form of a run, without samples and captures, which a sweep does not keep.
 
         Raises:

@@ -16,15 +16,15 @@ from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.formats import FORMATS, Format, described
 from anabranch.engineering.routes.export.json_file import read_json
-from anabranch.engineering.routes.export.plan import Plan, make_plan
+from anabranch.engineering.routes.export.plan import AddressPlan, make_plan
 from anabranch.engineering.routes.export.write import export, make, warnings
 
 __all__ = [
     "FORMATS",
+    "AddressPlan",
     "ExportError",
     "Files",
     "Format",
-    "Plan",
     "described",
     "export",
     "make",

@@ -10,7 +10,7 @@ from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.files import Files, error_note, quoted
 from anabranch.engineering.routes.export.forwarding import Shares, next_hops, undelivered
 from anabranch.engineering.routes.export.linux import lab, settings
-from anabranch.engineering.routes.export.plan import Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.shares import up_to
 from anabranch.engineering.routes.model import Routes
 
@@ -19,7 +19,7 @@ _MOST_SEQUENCES = 700
 MAP = "WEIGHTED"
 
 
-def files(routes: Routes, plan: Plan) -> Files:
+def files(routes: Routes, plan: AddressPlan) -> Files:
     """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces."""
     made = Files({"lab.batch": lab(plan)})
     table = next_hops(routes)
@@ -48,7 +48,7 @@ def heading(node: PlannedNode) -> str:
     return f"! {node.identifier} = node {quoted(node.name)}\nfrr defaults traditional\nhostname {node.identifier}\n!\n"
 
 
-def interfaces(plan: Plan, node: PlannedNode, more: Callable[[str], str]) -> str:
+def interfaces(plan: AddressPlan, node: PlannedNode, more: Callable[[str], str]) -> str:
     """The addresses of the interfaces; ``more`` returns further lines for the neighbour of this name ("" for none)."""
     text = f"interface lo\n ip address {node.router}/32\n{more('')}exit\n!\n"
     for neighbour, interface in plan.interfaces[node.name].items():
@@ -61,7 +61,7 @@ def preferred_source(node: PlannedNode) -> str:
     return f"route-map ROUTER permit 10\n set src {node.router}\nexit\n!\nip protocol static route-map ROUTER\n!\n"
 
 
-def _interfaces(plan: Plan, node: PlannedNode, weighted: bool) -> str:
+def _interfaces(plan: AddressPlan, node: PlannedNode, weighted: bool) -> str:
     if not weighted:
         return interfaces(plan, node, lambda _: "")
     policy = f" pbr-policy {MAP}\n"
@@ -69,7 +69,7 @@ def _interfaces(plan: Plan, node: PlannedNode, weighted: bool) -> str:
     return interfaces(plan, node, lambda neighbour: policy if neighbour else "") + host
 
 
-def _static(plan: Plan, node: PlannedNode, by_target: dict[str, Shares]) -> str:
+def _static(plan: AddressPlan, node: PlannedNode, by_target: dict[str, Shares]) -> str:
     lines = [
         f"ip route {plan.nodes[target].prefix} {_hop(plan, node, hop)}\n"
         for target in by_target
@@ -78,7 +78,9 @@ def _static(plan: Plan, node: PlannedNode, by_target: dict[str, Shares]) -> str:
     return preferred_source(node) + "".join(lines) + "!\n"
 
 
-def _weighted(plan: Plan, node: PlannedNode, by_target: dict[str, Shares], unequal: dict[str, tuple[int, ...]]) -> str:
+def _weighted(
+    plan: AddressPlan, node: PlannedNode, by_target: dict[str, Shares], unequal: dict[str, tuple[int, ...]]
+) -> str:
     groups: dict[str, str] = {}
     entries = ""
     for sequence, (target, weights) in enumerate(unequal.items(), 1):
@@ -92,5 +94,5 @@ def _weighted(plan: Plan, node: PlannedNode, by_target: dict[str, Shares], unequ
     return "".join(f"nexthop-group {name}\n{hops}exit\n!\n" for hops, name in groups.items()) + entries
 
 
-def _hop(plan: Plan, node: PlannedNode, hop: str) -> str:
+def _hop(plan: AddressPlan, node: PlannedNode, hop: str) -> str:
     return f"{plan.interface(hop, node.name).address} {plan.interface(node.name, hop).name}"

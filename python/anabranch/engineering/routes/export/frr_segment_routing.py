@@ -10,7 +10,7 @@ from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.forwarding import BY_PAIR, WeightedPath, by_source, paths
 from anabranch.engineering.routes.export.frr import heading, interfaces, preferred_source
 from anabranch.engineering.routes.export.linux import lab, settings
-from anabranch.engineering.routes.export.plan import NODE_LABELS, Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import NODE_LABELS, AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
 from anabranch.engineering.routes.model import Routes
 
@@ -20,7 +20,7 @@ _SETTINGS = ("net.mpls.platform_labels = 1048575", "net.mpls.conf.lo.input = 1")
 _EACH_INTERFACE = ("net.mpls.conf.*.input = 1",)
 
 
-def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
     shortest = Shortest(routes.topology, igp)
     one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
@@ -49,7 +49,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
     return made
 
 
-def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:
+def _ospf(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> str:
     def area(neighbour: str) -> str:
         if not neighbour:
             return " ip ospf area 0\n"
@@ -63,7 +63,9 @@ def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:
     return text + f" segment-routing prefix {node.router}/32 index {node.index}\nexit\n!\n"
 
 
-def _policies(plan: Plan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: Shortest) -> str:
+def _policies(
+    plan: AddressPlan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: Shortest
+) -> str:
     lists, policies, static = "", "", preferred_source(node)
     for target, ((nodes, _),) in ways.items():
         end = plan.nodes[target]
@@ -79,7 +81,7 @@ def _policies(plan: Plan, node: PlannedNode, ways: dict[str, tuple[WeightedPath,
     return f"segment-routing\n traffic-eng\n{lists}{policies} exit\nexit\n!\n{static}!\n"
 
 
-def _label(plan: Plan, segment: Segment, route: tuple[str, str]) -> int:
+def _label(plan: AddressPlan, segment: Segment, route: tuple[str, str]) -> int:
     if segment.kind == "adjacency":
         raise ExportError(
             f"route {pair(*route)}: goes over {pair(segment.source, segment.target)} where that is not the only shortest "

@@ -6,14 +6,14 @@ Linux looks at nothing but the destination, and takes weights from 1 to 256 (``r
 from anabranch.engineering.routes.export.files import Files, error_note, heading
 from anabranch.engineering.routes.export.forwarding import Shares, next_hops, undelivered
 from anabranch.engineering.routes.export.linux import addresses, lab, settings
-from anabranch.engineering.routes.export.plan import Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.shares import up_to
 from anabranch.engineering.routes.model import Routes
 
 LARGEST_WEIGHT = 256
 
 
-def files(routes: Routes, plan: Plan) -> Files:
+def files(routes: Routes, plan: AddressPlan) -> Files:
     """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
     made = Files({"lab.batch": lab(plan)})
     table = next_hops(routes)
@@ -25,7 +25,7 @@ def files(routes: Routes, plan: Plan) -> Files:
     return made
 
 
-def _routes(plan: Plan, node: PlannedNode, by_target: dict[str, Shares], made: Files) -> str:
+def _routes(plan: AddressPlan, node: PlannedNode, by_target: dict[str, Shares], made: Files) -> str:
     lines = []
     worst = 0.0
     for target in sorted(by_target, key=lambda name: plan.nodes[name].index):

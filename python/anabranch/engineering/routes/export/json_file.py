@@ -6,7 +6,7 @@ from typing import Any
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.files import Files, document
 from anabranch.engineering.routes.export.forwarding import checked
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.engineering.routes.model import Path, Route, Routes
 from anabranch.foundation.ends import key_of
 from anabranch.foundation.input_files import InputError, json_document
@@ -16,7 +16,7 @@ NAME = "routes.json"
 _FORWARDING = ("explicit", "hop-by-hop")
 
 
-def files(routes: Routes, plan: Plan) -> Files:
+def files(routes: Routes, plan: AddressPlan) -> Files:
     """The document in one file; the addresses are in the plan beside it."""
     head = routes.document()
     records = head.pop("routes")

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from anabranch.engineering.routes.export.files import heading, quoted
-from anabranch.engineering.routes.export.plan import Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import AddressPlan, PlannedNode
 
 
-def lab(plan: Plan) -> str:
+def lab(plan: AddressPlan) -> str:
     """Lines for ``ip -batch``: a network namespace for each node, and a pair of virtual Ethernet interfaces for each link."""
     lines = [f"# {quoted(plan.topology.name)} in network namespaces\n"]
     lines += [f"netns add {node.identifier}\n" for node in plan.nodes.values()]
@@ -21,7 +21,7 @@ def lab(plan: Plan) -> str:
     return "".join(lines)
 
 
-def settings(plan: Plan, node: PlannedNode, more: Sequence[str] = (), each: Sequence[str] = ()) -> str:
+def settings(plan: AddressPlan, node: PlannedNode, more: Sequence[str] = (), each: Sequence[str] = ()) -> str:
     """Lines for ``sysctl -p`` in the node's namespace. The lines of ``each`` are repeated for every interface, in place of its ``*``."""
     lines = [
         "net.ipv4.ip_forward = 1",
@@ -39,7 +39,7 @@ def settings(plan: Plan, node: PlannedNode, more: Sequence[str] = (), each: Sequ
     return heading(node, "kernel settings") + "".join(f"{line}\n" for line in lines)
 
 
-def addresses(plan: Plan, node: PlannedNode, ipv6: bool = False) -> str:
+def addresses(plan: AddressPlan, node: PlannedNode, ipv6: bool = False) -> str:
     """Lines for ``ip -batch`` in the node's namespace: its addresses, and its interfaces up."""
     lines = [heading(node, "addresses"), "link set lo up\n", f"address replace {node.router}/32 dev lo\n"]
     for interface in plan.interfaces[node.name].values():

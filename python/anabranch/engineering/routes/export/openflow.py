@@ -17,7 +17,7 @@ from itertools import pairwise
 from anabranch.engineering.routes.export.errors import ExportError, pair
 from anabranch.engineering.routes.export.files import Files, error_note, heading
 from anabranch.engineering.routes.export.forwarding import WeightedPath, checked, next_hops, paths, undelivered
-from anabranch.engineering.routes.export.plan import HOST_PORT, Interface, Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import HOST_PORT, AddressPlan, Interface, PlannedNode
 from anabranch.engineering.routes.export.shares import of_sums
 from anabranch.engineering.routes.model import Routes
 
@@ -31,12 +31,12 @@ _LAST_TCP_PORT = 65_535
 _BY_PORT, _TAGGED, _BY_PAIR, _LOCAL = 2000, 1100, 1000, 500
 
 
-def files13(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
+def files13(routes: Routes, plan: AddressPlan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
     """The files for OpenFlow 1.3; ``tcp_source_ports`` has separate routes for flows from these TCP source ports."""
     return _files(routes, plan, tcp_source_ports or {}, "OpenFlow13")
 
 
-def files15(routes: Routes, plan: Plan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
+def files15(routes: Routes, plan: AddressPlan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
     """The files for OpenFlow 1.5, whose buckets have numbers.
 
     Select groups of hop-by-hop routes hash differently on each switch (Open vSwitch's extension
@@ -82,7 +82,7 @@ class _Switch:
         }
 
 
-def _files(routes: Routes, plan: Plan, by_port: Mapping[Ports, Routes], version: str) -> Files:
+def _files(routes: Routes, plan: AddressPlan, by_port: Mapping[Ports, Routes], version: str) -> Files:
     switches = {name: _Switch(node, version) for name, node in plan.nodes.items()}
     for switch in switches.values():
         _deliver(switch)
@@ -149,7 +149,9 @@ def _deliver(switch: _Switch) -> None:
     switch.rule(_LOCAL + 1, f"vlan_tci=0x1000/0x1000,ip,nw_dst={switch.node.prefix}", f"pop_vlan,{host}")
 
 
-def _add(switches: Mapping[str, _Switch], plan: Plan, routes: Routes, protocols: list[str], priority: int) -> list[str]:
+def _add(
+    switches: Mapping[str, _Switch], plan: AddressPlan, routes: Routes, protocols: list[str], priority: int
+) -> list[str]:
     """Add the rules of some routes, for each match; what to warn of."""
     if routes.forwarding == "hop-by-hop":
         table = next_hops(routes)
@@ -168,7 +170,7 @@ def _add(switches: Mapping[str, _Switch], plan: Plan, routes: Routes, protocols:
 
 
 def _add_pair(
-    switches: Mapping[str, _Switch], plan: Plan, ways: tuple[WeightedPath, ...], match: str, priority: int
+    switches: Mapping[str, _Switch], plan: AddressPlan, ways: tuple[WeightedPath, ...], match: str, priority: int
 ) -> None:
     tagged = _disagree(ways)
     if tagged and len(ways) > _MOST_TAGS:
@@ -235,7 +237,7 @@ def _host(node: PlannedNode) -> str:
     )
 
 
-def _lab(plan: Plan, version: str) -> str:
+def _lab(plan: AddressPlan, version: str) -> str:
     """A line for each switch with the arguments of ``ovs-vsctl`` that make it, its links patch ports."""
     lines = []
     for node in plan.nodes.values():

@@ -126,7 +126,7 @@ class Interface:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AddressPlan:
     """The plan of a topology."""
 
     topology: Topology
@@ -152,7 +152,7 @@ class Plan:
         }
 
 
-def make_plan(topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6) -> Plan:
+def make_plan(topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6) -> AddressPlan:
     """The plan of a topology within the two prefixes.
 
     Raises:
@@ -177,7 +177,7 @@ def make_plan(topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6) 
         )
         for index, node in enumerate(topology.nodes, 1)
     }
-    return Plan(topology, network, network6, nodes, _interfaces(topology, nodes, network, network6))
+    return AddressPlan(topology, network, network6, nodes, _interfaces(topology, nodes, network, network6))
 
 
 def _network(text: str, option: str, version: int, example: str) -> IPv4Network | IPv6Network:

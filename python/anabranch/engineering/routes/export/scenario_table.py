@@ -5,14 +5,14 @@ import re
 
 from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.forwarding import paths
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.engineering.routes.model import Routes
 
 NAME = "routing.toml"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def files(routes: Routes, plan: Plan, name: str | None = None) -> Files:
+def files(routes: Routes, plan: AddressPlan, name: str | None = None) -> Files:
     """One table, named after the metric unless ``name`` is given; several paths of a pair are chosen for each flow."""
     wanted = name or routes.metric
     key = wanted if _BARE_KEY.fullmatch(wanted) else _string(wanted)

@@ -4,14 +4,14 @@ from typing import Any
 
 from anabranch.engineering.routes.export.files import Files, document
 from anabranch.engineering.routes.export.forwarding import paths
-from anabranch.engineering.routes.export.plan import Plan
+from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
 from anabranch.engineering.routes.model import Routes
 
 NAME = "segment-lists.json"
 
 
-def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """One document; ``igp`` is the metric by which the routers' own protocol is to find shortest paths."""
     shortest = Shortest(routes.topology, igp)
     pairs = [
@@ -32,7 +32,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
     return Files({NAME: document(head, "pairs", pairs)})
 
 
-def srv6(plan: Plan, segments: tuple[Segment, ...]) -> list[str]:
+def srv6(plan: AddressPlan, segments: tuple[Segment, ...]) -> list[str]:
     """The identifiers in the order of travel; the last one ends the tunnel.
 
     An End.X identifier itself leads to its node, so it also replaces a node segment before it. The source cannot send to an
@@ -52,7 +52,7 @@ def srv6(plan: Plan, segments: tuple[Segment, ...]) -> list[str]:
     return [*map(str, identifiers), str(plan.nodes[target].decapsulation_sid)]
 
 
-def labels(plan: Plan, segments: tuple[Segment, ...]) -> list[int]:
+def labels(plan: AddressPlan, segments: tuple[Segment, ...]) -> list[int]:
     """The label stack of SR-MPLS, outermost first."""
     return [
         plan.nodes[segment.target].label
@@ -62,7 +62,7 @@ def labels(plan: Plan, segments: tuple[Segment, ...]) -> list[int]:
     ]
 
 
-def _record(plan: Plan, nodes: tuple[str, ...], share: float, segments: tuple[Segment, ...]) -> dict[str, Any]:
+def _record(plan: AddressPlan, nodes: tuple[str, ...], share: float, segments: tuple[Segment, ...]) -> dict[str, Any]:
     return {
         "path": list(nodes),
         "fraction": share,

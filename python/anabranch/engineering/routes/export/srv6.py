@@ -9,7 +9,7 @@ from anabranch.engineering.routes.export.files import Files, error_note, heading
 from anabranch.engineering.routes.export.forwarding import WeightedPath, by_source, paths
 from anabranch.engineering.routes.export.ip_route import LARGEST_WEIGHT
 from anabranch.engineering.routes.export.linux import addresses, lab, settings
-from anabranch.engineering.routes.export.plan import Plan, PlannedNode
+from anabranch.engineering.routes.export.plan import AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.segment_lists import srv6
 from anabranch.engineering.routes.export.segments import Metric, Shortest, compress
 from anabranch.engineering.routes.export.shares import up_to
@@ -18,7 +18,7 @@ from anabranch.engineering.routes.model import Routes
 _SETTINGS = ("net.ipv6.conf.all.forwarding = 1",)
 
 
-def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
     shortest = Shortest(routes.topology, igp)
     made = Files({"lab.batch": lab(plan)})
@@ -38,7 +38,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
     return made
 
 
-def _own_segments(plan: Plan, node: PlannedNode) -> list[str]:
+def _own_segments(plan: AddressPlan, node: PlannedNode) -> list[str]:
     """The node's actions for packets to its own segment identifiers."""
     interfaces = list(plan.interfaces[node.name].values())
     anywhere = interfaces[0].name  # the kernel wants a device, which End and End.DX4 do not use
@@ -57,7 +57,7 @@ def _own_segments(plan: Plan, node: PlannedNode) -> list[str]:
     return lines
 
 
-def _shortest(plan: Plan, node: PlannedNode, shortest: Shortest) -> list[str]:
+def _shortest(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> list[str]:
     """Routes to the locators of all others; where several paths are shortest the first, as no segment relies on them."""
     lines = []
     for other in plan.nodes.values():
@@ -70,7 +70,7 @@ def _shortest(plan: Plan, node: PlannedNode, shortest: Shortest) -> list[str]:
 
 
 def _policy(
-    plan: Plan, node: PlannedNode, target: PlannedNode, ways: tuple[WeightedPath, ...], shortest: Shortest
+    plan: AddressPlan, node: PlannedNode, target: PlannedNode, ways: tuple[WeightedPath, ...], shortest: Shortest
 ) -> tuple[str, float]:
     weights, error = up_to([share for _, share in ways], LARGEST_WEIGHT)
     hops = []

@@ -28,7 +28,7 @@ _BATCH = 1000
 _LONGEST_NAME = 31
 
 
-class Recorder:
+class CallRecorder:
     """Writes the calls of a control to a file, until it is closed."""
 
     def __init__(self, control: LoadedObject, name: str, path: Path) -> None:
@@ -123,7 +123,7 @@ class Recorder:
         finally:
             self._library.call("ring_buffer__free", self._ring)
 
-    def __enter__(self) -> "Recorder":
+    def __enter__(self) -> "CallRecorder":
         """The recorder; it is closed at the end of the block."""
         return self
 

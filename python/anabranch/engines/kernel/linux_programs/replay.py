@@ -18,7 +18,7 @@ MOST_SHOWN = 10
 
 
 @dataclass
-class Comparison:
+class ReplayComparison:
     """How many calls were executed, how many differ from Linux, and the first of these in words."""
 
     calls: int = 0
@@ -26,7 +26,7 @@ class Comparison:
     first: list[str] = field(default_factory=list)
 
 
-def replay(program: Path, trace: Path) -> Comparison:
+def replay(program: Path, trace: Path) -> ReplayComparison:
     """Execute the calls of a trace with an object.
 
     Raises:
@@ -49,7 +49,7 @@ def replay(program: Path, trace: Path) -> Comparison:
         raise input_files.InputError(program, f"has {', '.join(names)}, but the trace is of {header['control']}")
     encoded = base64.b64encode(program.read_bytes()).decode()
     congestion = json.dumps({"program": encoded, "name": header["control"], "hz": header["hz"]})
-    comparison = Comparison()
+    comparison = ReplayComparison()
     try:
         for records in read_records(trace):
             differences = _core.replay_calls(congestion, header["functions"], records.tobytes())

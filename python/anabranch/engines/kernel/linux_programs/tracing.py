@@ -10,7 +10,7 @@ from pathlib import Path
 from anabranch.engines.kernel.linux_network.system_calls import NEW_NETWORK, enter
 from anabranch.engines.kernel.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, child, emulated
 from anabranch.engines.kernel.linux_programs.loaded import LoadedObject
-from anabranch.engines.kernel.linux_programs.recorder import Recorder
+from anabranch.engines.kernel.linux_programs.recorder import CallRecorder
 from anabranch.foundation.interrupts import Interruptible
 from anabranch.foundation.progress import Shown
 
@@ -33,7 +33,7 @@ def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s
         name = next(iter(control.register()))
         with (
             emulated(network, sysctls) as ends,
-            Recorder(control, name, output) as recorder,
+            CallRecorder(control, name, output) as recorder,
             child(partial(_transfer, ends, name)),
         ):
             # An exception of a signal's handler would be lost in the recorder's callback.

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.engineering.routes.compare import Comparison, compare
+from anabranch.engineering.routes.compare import MetricComparison, compare
 from anabranch.results.result import Result
 from anabranch.studies.papers.measures import flows as flows_of
 from anabranch.studies.papers.measures import over_seeds, summary
@@ -168,7 +168,7 @@ class Evidence:
         return fairness.from_the_start(self.results["fairness"])
 
     @cached_property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> MetricComparison:
         """Metrics side by side on the testbed, with the pairs for which the heuristic misses the optimum."""
         return compare(self.bed.topology, ["hop-count", DELAY], once=True)
 

@@ -23,7 +23,7 @@ _SOME_TRAFFIC = {"from": "all", "to": "all", "bulk": True, "stack": "newreno", "
 _SOME_TOPOLOGY = {"from": "unknown"}
 
 
-class Mended:
+class WithoutBrokenParts:
     """A document without its broken parts, and the way back to the places in the original."""
 
     def __init__(self, document: dict[str, Any], broken: Iterable[Path]) -> None:
@@ -94,7 +94,7 @@ class Mended:
             self.document[str(section[0])] = left
 
     def original(self, problem: Problem) -> Problem | None:
-        """A problem of the mended document at its place in the original; ``None`` for one of what stands in for it."""
+        """A problem of this document at its place in the original; ``None`` for one of what stands in for it."""
         path = problem.path
         if any(key in self._unknown_keys for key in path[-1:]):
             return None
