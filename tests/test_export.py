@@ -23,7 +23,7 @@ from anabranch.compile.run import compile_run
 from anabranch.engineering.routes import Path, Route, Routes
 from anabranch.engineering.routes.export import FORMATS, ExportError, described, export, make, make_plan, read_json
 from anabranch.engineering.routes.export.forwarding import next_hops, paths
-from anabranch.engineering.routes.export.segments import Shortest, compress
+from anabranch.engineering.routes.export.segments import ShortestPaths, compress
 from anabranch.engineering.routes.export.shares import of_sums, up_to
 from anabranch.engines.refusal import refusals
 from anabranch.network import topologies
@@ -236,7 +236,7 @@ def test_routes_that_are_none_are_refused(route: Route, message: str) -> None:
 def test_segments_lead_over_exactly_the_path_and_no_fewer_do(metric: str) -> None:
     """Against all shortest paths that networkx finds, and brute force over all ways to cut the path."""
     on = topologies.load("tcpbp10")
-    shortest = Shortest(on, metric)  # type: ignore[arg-type]
+    shortest = ShortestPaths(on, metric)  # type: ignore[arg-type]
     network: nx.DiGraph[str] = nx.DiGraph()
     for link in on.links:
         cost = {"hop-count": 1, "delay": max(1, round((link.delay_s or 0) * 1e6)), "ospf": 1}[metric]

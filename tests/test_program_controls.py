@@ -404,7 +404,7 @@ SEC("struct_ops/avoid") void BPF_PROG(avoid, struct sock *sk, u32 ack, u32 acked
 
 
 def test_check_knows_what_linux_refuses_and_the_simulator_lacks() -> None:
-    lacking: needs.Control = {
+    lacking: needs.ObjectControl = {
         "name": "x", "operations": [], "fields": [], "functions": [], "missing": ["bpf_loop"], "shared": [], "needs_ecn": False,
     }  # fmt: skip
     assert list(needs.findings("GPL", lacking)) == [

@@ -13,7 +13,7 @@ from anabranch.pages import report
 from anabranch.pages.replay import page as player
 from anabranch.pages.replay import record
 from anabranch.pages.report import evaluation, outcomes, swept
-from anabranch.pages.report.swept import Axis
+from anabranch.pages.report.swept import ConditionAxis
 from anabranch.results.comparison import rank
 from anabranch.results.run_directory import read
 from anabranch.results.summary import tables
@@ -145,7 +145,7 @@ def test_conditions_where_nothing_arrives_have_no_best(tmp_path: Path) -> None:
     ],
 )
 def test_small_values_are_apart_also_beside_a_zero(values: list[float], scale: dict[str, Any]) -> None:
-    axis = Axis("loss", "loss", dict(enumerate(values)), {value: f"{value:g}" for value in values})
+    axis = ConditionAxis("loss", "loss", dict(enumerate(values)), {value: f"{value:g}" for value in values})
     assert axis.scale == scale | {"nice": False}
     assert axis.ticks["values"] == values
 

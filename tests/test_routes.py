@@ -171,8 +171,8 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
     assert status(["routes", str(file), "--directed"]) == 0
     shown = capsys.readouterr().out
     assert [line.split() for line in shown.splitlines() if line.startswith("C")] == [
-        ["C", "A", "no", "way", "-", "-", "-"],
-        ["C", "B", "no", "way", "-", "-", "-"],
+        ["C", "A", "no", "path", "-", "-", "-"],
+        ["C", "B", "no", "path", "-", "-", "-"],
     ]
     assert status(["routes", str(file), "--directed", "--json"]) == 0
     routes = json.loads(capsys.readouterr().out)["routes"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from anabranch.engineering import robust
 from anabranch.engineering.plan import Planner, options
 from anabranch.engineering.plan.ties import SHARE_STEP, in_order, rounded
-from anabranch.engineering.robust.lp import Method, Optimum, Program
+from anabranch.engineering.robust.lp import LinearProgram, Method, Optimum
 from anabranch.engineering.robust.splits import Splits
 from anabranch.foundation.array_types import Floats
 from anabranch.network import topologies
@@ -36,10 +36,10 @@ def test_solutions_within_the_tolerance_of_linear_programs_give_the_same_plan(mo
     problem = robust.Problem(network, model, robust.shortest(network, 4, ties="delay"))
     expected = Planner(problem, moves_per_pair=20).plan(0.65)
     assert 0 < expected.single_pairs < network.pairs
-    solve, throughput = Program.solve, options.throughput
+    solve, throughput = LinearProgram.solve, options.throughput
     draw = np.random.default_rng(1)
 
-    def perturbed(program: Program, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
+    def perturbed(program: LinearProgram, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         found = solve(program, method, tolerance, limit_s)
         noise = draw.uniform(-1e-9, 1e-9, len(found.columns))
         return replace(found, columns=np.maximum(found.columns + noise, 0.0))
@@ -48,7 +48,7 @@ def test_solutions_within_the_tolerance_of_linear_programs_give_the_same_plan(mo
         rates = throughput(*arguments)
         return rates * (1 + draw.uniform(-1e-12, 1e-12, len(rates)))
 
-    monkeypatch.setattr(Program, "solve", perturbed)
+    monkeypatch.setattr(LinearProgram, "solve", perturbed)
     monkeypatch.setattr(options, "throughput", inexact)
     for _ in range(2):
         found = Planner(problem, moves_per_pair=20).plan(0.65)

@@ -16,8 +16,8 @@ import pytest
 from anabranch.cli import status
 from anabranch.engineering import robust
 from anabranch.engineering.robust import failures, lp, sweep
-from anabranch.engineering.robust.lp import Method, Optimum, Program
-from anabranch.engineering.robust.progress import Bounds
+from anabranch.engineering.robust.lp import LinearProgram, Method, Optimum
+from anabranch.engineering.robust.progress import BoundsProgress
 from anabranch.engineering.robust.splits import Splits
 from anabranch.foundation import progress
 
@@ -246,11 +246,13 @@ def test_a_gap_that_stays_open_is_an_error(
 ) -> None:
     """Without simplex, an interior point leaves a gap above zero."""
 
-    def without_simplex(program: Program, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
+    def without_simplex(
+        program: LinearProgram, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf
+    ) -> Optimum:
         return solve(program, "interior-point", tolerance, limit_s)
 
-    solve = Program.solve
-    monkeypatch.setattr(Program, "solve", without_simplex)
+    solve = LinearProgram.solve
+    monkeypatch.setattr(LinearProgram, "solve", without_simplex)
     code, out, error = run(capsys, "--paths", "2", "--gap", "0", *mode)
     assert code == 1
     assert "worst-case load" in out
@@ -300,7 +302,7 @@ def test_the_bounds_are_shown_again_while_a_program_takes_its_time(
 ) -> None:
     monkeypatch.setattr(progress, "QUIET_S", 0.0)
     monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.0)
-    shown = Bounds()
+    shown = BoundsProgress()
     shown._interval_s = 0.001
     lines: list[str] = []
     with shown:

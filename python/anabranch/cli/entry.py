@@ -64,7 +64,7 @@ def _prepare_streams() -> None:
     """
     from io import BufferedWriter, TextIOWrapper
 
-    from anabranch.foundation.interrupts import Output
+    from anabranch.foundation.interrupts import GuardedStream
 
     for name, title in (("stdout", "standard output"), ("stderr", "standard error")):
         stream = getattr(sys, name)
@@ -74,7 +74,7 @@ def _prepare_streams() -> None:
             continue
         # In the locale C, Python writes only bytes that it could not decode, and no other characters than those of ASCII.
         errors = "backslashreplace" if stream.errors in ("strict", "surrogateescape") else stream.errors
-        output = BufferedWriter(Output(stream.fileno(), title))
+        output = BufferedWriter(GuardedStream(stream.fileno(), title))
         setattr(sys, name, TextIOWrapper(output, stream.encoding, errors, line_buffering=stream.line_buffering))
 
 

@@ -146,7 +146,7 @@ def robust(
     """
     from anabranch.engineering.robust import Network, best_found, document, verify
     from anabranch.engineering.robust.hybrid import with_single_paths
-    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.network.topologies.warned import load_warned
 
     _require_possible(candidates, solving)
@@ -170,7 +170,7 @@ def robust(
             raise UsageError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, solving.gap, output)
     limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
-    with Bounds() as progress:
+    with BoundsProgress() as progress:
         routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
     verify(routing)
     after = _after_failures(routing, failures)
@@ -247,13 +247,13 @@ def _require_closed(method: str, gap: float, wanted: float) -> None:
 
 def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
     from anabranch.engineering.robust import verify
-    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.engineering.robust.sweep import PERCENTAGES, picture, records, sweep
 
     paths, by, draws = candidates.paths, candidates.by, candidates.draws
     if draws and not paths.isdecimal():
         raise UsageError(f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}")
-    with Bounds() as progress:
+    with BoundsProgress() as progress:
         steps = sweep(
             problem,
             method=solving.method,
@@ -315,10 +315,10 @@ def _failures(network: "Network", fail: str | None) -> "list[Failure]":
 
 def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
     from anabranch.engineering.robust.documents import protected_document
-    from anabranch.engineering.robust.progress import Bounds
+    from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.engineering.robust.protection import protect
 
-    with Bounds() as progress:
+    with BoundsProgress() as progress:
         found = protect(problem, failures, gap, progress)
     output.show(lambda: protected_document(found), lambda: _print_protection(found, len(failures)))
     if found.interrupted:

@@ -18,7 +18,7 @@ _TERMINALS = [stream for stream in (1, 2) if os.isatty(stream)]
 """Outputs that are a terminal. One that has closed no longer says that it is one."""
 
 
-class Output(io.FileIO):
+class GuardedStream(io.FileIO):
     """Standard output or standard error. If it is a terminal that closes while the process goes on, what cannot be written is left out."""
 
     def __init__(self, stream: int, title: str) -> None:

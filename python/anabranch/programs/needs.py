@@ -12,7 +12,7 @@ LARGEST = 2**20
 """Bytes of an object."""
 
 
-class Control(TypedDict):
+class ObjectControl(TypedDict):
     """A congestion control of an object."""
 
     name: str
@@ -28,7 +28,7 @@ class Description(TypedDict):
     """An object: its licence and its congestion controls."""
 
     licence: str
-    controls: list[Control]
+    controls: list[ObjectControl]
 
 
 def describe(path: Path) -> Description:
@@ -48,7 +48,7 @@ GPL_COMPATIBLE = ("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", 
 """Linux's ``license_is_gpl_compatible`` (include/linux/license.h), which its verifier asks of struct_ops programs."""
 
 
-def findings(licence: str, control: Control) -> Iterator[str]:
+def findings(licence: str, control: ObjectControl) -> Iterator[str]:
     """What Linux would refuse of a control, and what the simulator lacks or does otherwise: a sentence each."""
     if licence not in GPL_COMPATIBLE:
         yield f'has licence "{licence}": Linux refuses it; the object needs one compatible with the GPL, such as "GPL"'

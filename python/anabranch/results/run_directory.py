@@ -63,7 +63,7 @@ def unreadable_series(directories: Iterable[Path], error: Exception) -> RunDirec
 
 
 @dataclass(frozen=True)
-class Variant:
+class LoadedVariant:
     """One combination of the matrix values, in one run directory.
 
     ``values`` are texts. ``numbers`` has the values that are quantities, in base units, and ``units`` the names of these units.
@@ -145,7 +145,7 @@ class Runs:
     sources: list[Source]
     keys: list[str]
     treatments: set[str]
-    variants: list[Variant]
+    variants: list[LoadedVariant]
     table: pl.DataFrame
     flows: pl.DataFrame
     states: pl.DataFrame
@@ -214,9 +214,9 @@ def _stored(directory: Path) -> StoredResult:
     return found
 
 
-def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[list[Variant], pl.DataFrame]:
+def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[list[LoadedVariant], pl.DataFrame]:
     """The variants in the order of their first run, and a table that gives every run its variant."""
-    variants: dict[tuple[int, tuple[str, ...]], Variant] = {}
+    variants: dict[tuple[int, tuple[str, ...]], LoadedVariant] = {}
     rows = []
     for index, source in enumerate(sources):
         typed = key_table([run["variant"] for run in source.manifest["runs"]])
@@ -227,7 +227,7 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
             chosen = {key: text(run["variant"].get(key)) for key in keys}
             values = ({DIRECTORY: source.name} if several else {}) | chosen
             variant = variants.setdefault(
-                (index, tuple(chosen.values())), Variant(len(variants), index, values, numbers, unit_of)
+                (index, tuple(chosen.values())), LoadedVariant(len(variants), index, values, numbers, unit_of)
             )
             rows.append(
                 (

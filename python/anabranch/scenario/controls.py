@@ -23,7 +23,7 @@ class ProgramControl(Table):
     program: str = Field(description="An object file such as `my_cc.bpf.o`, or one that comes with Anabranch.")
     name: str | None = Field(None, description="The name of its congestion control, if it has several.")
     _compiled: dict[str, Any] = PrivateAttr()
-    _control: needs.Control = PrivateAttr()
+    _control: needs.ObjectControl = PrivateAttr()
     _licence: str = PrivateAttr()
 
     @model_validator(mode="after")

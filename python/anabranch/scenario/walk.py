@@ -23,7 +23,7 @@ MOST_VARIANTS = 10_000
 
 
 @dataclass(frozen=True)
-class Sweep:
+class MatrixList:
     """A list where one value stands."""
 
     path: Path
@@ -53,10 +53,10 @@ def deeper_than(most: int, document: object) -> bool:
     return bool(level)
 
 
-def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], list[Sweep]]:
+def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], list[MatrixList]]:
     """The unknown keys and the matrix lists of a document."""
     problems: list[Problem] = []
-    sweeps: list[Sweep] = []
+    sweeps: list[MatrixList] = []
     for found in _examine(document, _shape(model), ()):
         if isinstance(found, Problem):
             problems.append(found)
@@ -65,9 +65,9 @@ def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], li
     return problems, sweeps
 
 
-def dimensions(sweeps: list[Sweep]) -> list[Dimension]:
+def dimensions(sweeps: list[MatrixList]) -> list[Dimension]:
     """The keys of the matrix: equal lists at the same key of several array entries vary together."""
-    groups: dict[tuple[Path, str], list[Sweep]] = {}
+    groups: dict[tuple[Path, str], list[MatrixList]] = {}
     for sweep in sweeps:
         key = tuple(part for part in sweep.path if not isinstance(part, int))
         groups.setdefault((key, repr(sweep.values)), []).append(sweep)
@@ -177,7 +177,7 @@ class _Shape:
     models: tuple[type[BaseModel], ...]
 
 
-def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
+def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | MatrixList]:
     if isinstance(value, list):
         if shape.items is not None:
             items = _shape(shape.items)
@@ -186,7 +186,7 @@ def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]
                     yield from _examine(item, items, (*path, index))
         elif shape.members and Any not in shape.members:
             if value:
-                yield Sweep(path, tuple(value))
+                yield MatrixList(path, tuple(value))
             else:
                 yield Problem(path, "a list here makes a matrix and needs at least one value", value)
             for index, item in enumerate(value):
@@ -201,7 +201,7 @@ def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]
         yield from _examine_table(value, shape, path)
 
 
-def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
+def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Iterator[Problem | MatrixList]:
     possible = [named for model in shape.models for named in _tables(model, value)]
     models = tuple(model for model in possible if _selected(model, value)) or tuple(possible)
     models = tuple(model for model in models if _required(model) <= value.keys()) or models

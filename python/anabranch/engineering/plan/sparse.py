@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from anabranch.engineering.plan.ties import SHARE_STEP, rounded
-from anabranch.engineering.robust.blocks import Blocks, Routing
-from anabranch.engineering.robust.lp import Program
+from anabranch.engineering.robust.blocks import Blocks, RoutingColumns
+from anabranch.engineering.robust.lp import LinearProgram
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.separation import worst_loads
 from anabranch.engineering.robust.splits import Splits
@@ -31,14 +31,14 @@ def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Ite
     candidates = problem.candidates
     shares = splits.shares
     for _ in range(ROUNDS):
-        program = Program()
+        program = LinearProgram()
         price = weight[candidates.pair] * (1 / (shares + _OFFSET) - 1 / (1 + _OFFSET))
         column = program.add_columns(1, cost=_LOAD_COST, upper=load)
         paths = program.add_columns(candidates.paths, cost=price) + np.arange(candidates.paths)
         pairs = problem.network.pairs
         rows = program.add_rows(np.ones(pairs), np.ones(pairs))
         program.add_entries(rows + candidates.pair, paths, 1.0)
-        routing = Routing(program, candidates, problem.scale, column, paths)
+        routing = RoutingColumns(program, candidates, problem.scale, column, paths)
         Blocks(routing, problem.model, np.arange(problem.network.links))
         found = Splits.rounded(candidates, routing.shares(program.solve("interior-point")))
         if worst_load(problem, found) > load * (1 + 1e-6):

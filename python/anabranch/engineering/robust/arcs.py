@@ -12,7 +12,7 @@ import numpy as np
 
 from anabranch.engineering.robust.blocks import Weighted
 from anabranch.engineering.robust.candidates import Candidates
-from anabranch.engineering.robust.lp import Method, Program
+from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.splits import Splits
@@ -82,7 +82,7 @@ class _Program:
         self.network = network
         self.mirror = mirror
         self.scale = scale
-        self.program = program = Program()
+        self.program = program = LinearProgram()
         nodes, links, pairs = network.nodes, network.links, network.pairs
         sources, targets = network.pair_sources.astype(np.int64), network.pair_targets.astype(np.int64)
         self.back = np.array(

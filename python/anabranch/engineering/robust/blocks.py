@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anabranch.engineering.robust.candidates import Candidates
-from anabranch.engineering.robust.lp import Optimum, Program
+from anabranch.engineering.robust.lp import LinearProgram, Optimum
 from anabranch.engineering.robust.traffic import Bounds, TrafficModel
 from anabranch.foundation.array_types import Floats, Integers
 
@@ -28,10 +28,10 @@ class Weighted:
 
 
 @dataclass(frozen=True, eq=False)
-class Routing:
+class RoutingColumns:
     """A program's columns for the shares of paths, and for the worst-case load."""
 
-    program: Program
+    program: LinearProgram
     candidates: Candidates
     """A path may stand there several times, with a column each: its share is their sum."""
     scale: float
@@ -43,14 +43,14 @@ class Routing:
     """Load that counts one in the program."""
 
     @staticmethod
-    def new(program: Program, candidates: Candidates, scale: float, load_scale: float = 1.0) -> "Routing":
+    def new(program: LinearProgram, candidates: Candidates, scale: float, load_scale: float = 1.0) -> "RoutingColumns":
         """New columns, and the rows by which the shares of a pair add up to 1 (equation 9)."""
         load = program.add_columns(1, cost=1.0)
         column = program.add_columns(candidates.paths) + np.arange(candidates.paths)
         pairs = candidates.network.pairs
         rows = program.add_rows(np.ones(pairs), np.ones(pairs))
         program.add_entries(rows + candidates.pair, column, 1.0)
-        return Routing(program, candidates, scale, load, column, load_scale)
+        return RoutingColumns(program, candidates, scale, load, column, load_scale)
 
     def shares(self, optimum: Optimum) -> Floats:
         """The share of each path."""
@@ -65,7 +65,7 @@ class Routing:
 class Blocks:
     """The rows of some links."""
 
-    def __init__(self, routing: Routing, model: TrafficModel, links: Integers) -> None:
+    def __init__(self, routing: RoutingColumns, model: TrafficModel, links: Integers) -> None:
         """Adds the rows to the program."""
         self.model = model
         self.scale = routing.scale
@@ -101,7 +101,7 @@ class Blocks:
             program.add_entries(row, routing.column[path[some]], amount[some])
 
     def _bounds(
-        self, routing: Routing, model: Bounds, links: Integers, path: Integers, link: Integers, pair: Integers
+        self, routing: RoutingColumns, model: Bounds, links: Integers, path: Integers, link: Integers, pair: Integers
     ) -> None:
         network, program = routing.candidates.network, routing.program
         above, scale = model.above, self.scale

@@ -13,9 +13,9 @@ import numpy as np
 
 from anabranch.engineering.robust import lower_bounds
 from anabranch.engineering.robust.arcs import all_paths
-from anabranch.engineering.robust.blocks import Blocks, Routing
+from anabranch.engineering.robust.blocks import Blocks, RoutingColumns
 from anabranch.engineering.robust.candidates import Candidates
-from anabranch.engineering.robust.lp import Method, Program
+from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
@@ -50,8 +50,8 @@ def _rounds(best: Best, gap: float, links: Integers) -> None:
     method: Method = "interior-point"
     best.say("starting")
     while best.gap > gap:
-        program = Program()
-        routing = Routing.new(program, candidates, problem.scale, problem.load_scale)
+        program = LinearProgram()
+        routing = RoutingColumns.new(program, candidates, problem.scale, problem.load_scale)
         blocks = Blocks(routing, problem.model, links)
         optimum = program.solve(method, limit_s=best.left_s)
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))

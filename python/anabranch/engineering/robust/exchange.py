@@ -11,10 +11,10 @@ With all paths allowed, step 2 prices paths until none is cheaper. That is the m
 import numpy as np
 
 from anabranch.engineering.robust import lower_bounds
-from anabranch.engineering.robust.blocks import Routing, Weighted
+from anabranch.engineering.robust.blocks import RoutingColumns, Weighted
 from anabranch.engineering.robust.blockwise import priced_in
 from anabranch.engineering.robust.candidates import Candidates
-from anabranch.engineering.robust.lp import Optimum, Program
+from anabranch.engineering.robust.lp import LinearProgram, Optimum
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.separation import Loads
 from anabranch.engineering.robust.splits import Splits
@@ -86,7 +86,7 @@ class _Finite:
 
     def __init__(self, problem: Problem, candidates: Candidates, matrices: _Matrices) -> None:
         self.problem = problem
-        self.routing = Routing.new(Program(), candidates, problem.scale, problem.load_scale)
+        self.routing = RoutingColumns.new(LinearProgram(), candidates, problem.scale, problem.load_scale)
         self.matrices = matrices
         self._borne = 0
         self._rows: list[tuple[Integers, int]] = []

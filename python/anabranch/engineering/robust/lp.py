@@ -45,7 +45,7 @@ def _library() -> ModuleType:
     return highspy
 
 
-class Program:
+class LinearProgram:
     """Minimise ``cost`` times columns, with rows between bounds; columns and rows are added in blocks."""
 
     def __init__(self) -> None:

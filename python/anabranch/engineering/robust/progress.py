@@ -3,7 +3,7 @@
 from anabranch.foundation.progress import STATUS_INTERVAL_S, Ticking
 
 
-class Bounds(Ticking):
+class BoundsProgress(Ticking):
     """Shows the bounds of the worst-case load, and for how long they have been sought: a program may take minutes."""
 
     def __init__(self) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.engineering.robust.blocks import Blocks, Routing, Weighted
+from anabranch.engineering.robust.blocks import Blocks, RoutingColumns, Weighted
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.failures import AfterFailure, Failure, surviving
 from anabranch.engineering.robust.lower_bounds import unscaled_prices
-from anabranch.engineering.robust.lp import Method, Program
+from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Problem, Report, relative_gap
 from anabranch.engineering.robust.separation import worst_loads
 from anabranch.engineering.robust.splits import SMALLEST_SHARE, Splits, crossings
@@ -130,8 +130,8 @@ class _States:
     def solve(self, links: Sequence[Integers], method: Method) -> tuple[list[Floats], float, float]:
         """The shares in each state with blocks for these links, the program's load, and a lower bound."""
         problem, candidates = self.problem, self.problem.candidates
-        program = Program()
-        routing = Routing.new(program, candidates, problem.scale, problem.load_scale)
+        program = LinearProgram()
+        routing = RoutingColumns.new(program, candidates, problem.scale, problem.load_scale)
         further: list[tuple[Integers, Integers]] = []
         blocks = []
         for left, affected, chosen in zip(self.left, self.affected, links, strict=True):
@@ -147,7 +147,7 @@ class _States:
             both = candidates.keep(left).joined(candidates.keep(np.isin(np.arange(candidates.paths), paths)))
             column = np.concatenate((routing.column[there], columns))
             order = np.argsort(np.concatenate((candidates.pair[there], candidates.pair[paths])), kind="stable")
-            state = Routing(program, both, routing.scale, routing.load, column[order], routing.load_scale)
+            state = RoutingColumns(program, both, routing.scale, routing.load, column[order], routing.load_scale)
             blocks.append(Blocks(state, problem.model, chosen))
         optimum = program.solve(method)
         shares = [

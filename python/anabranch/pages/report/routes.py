@@ -9,7 +9,7 @@ import polars as pl
 from anabranch.pages.report import chart, series
 from anabranch.pages.report.chart import Measure, three_digits
 from anabranch.pages.report.parts import Column, Figure, ReportTable, cells, get, largest
-from anabranch.results.run_directory import Runs, Variant
+from anabranch.results.run_directory import LoadedVariant, Runs
 
 # More rows than this in a timeline, or lines in a panel, are no longer read; the page says so where it leaves some out.
 MOST_PAIRS = 24
@@ -75,7 +75,7 @@ def changes(runs: Runs) -> ReportTable | None:
     labels = {variant.index: variant.label for variant in runs.variants}
     seeds = runs.routes["seed"].n_unique() > 1
     columns = [
-        Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
+        Column("LoadedVariant", "", "Matrix values.", lambda row: labels[row["variant"]]),
         *([Column("Seed", "", "Of the run.", get("seed"), lambda value: str(value))] if seeds else []),
         Column("From", "s", "When packets began to take the path.", get("time_s"), lambda value: f"{value:g}"),
         Column("Pair", "", "Where packets come from, and where they go.", lambda row: f"{row['src']} → {row['dst']}"),
@@ -212,6 +212,6 @@ def _links_that_varied(runs: Runs) -> pl.DataFrame:
     )
 
 
-def _given(variant: Variant, runs: Runs) -> list[str]:
+def _given(variant: LoadedVariant, runs: Runs) -> list[str]:
     """The values of the conditions of a variant."""
     return [value for key, value in variant.values.items() if key not in runs.treatments]

@@ -29,7 +29,7 @@ _WIDE = 20
 
 
 @dataclass(frozen=True)
-class Axis:
+class ConditionAxis:
     """A condition as an axis: its key, the title with its unit, its value in each variant, and the texts of the values."""
 
     key: str
@@ -72,7 +72,7 @@ class Axis:
         return self.ordered[-1] < 1000 and len({f"{value:.3g}" for value in self.ordered}) == len(self.ordered)
 
 
-def axes(runs: Runs) -> list[Axis]:
+def axes(runs: Runs) -> list[ConditionAxis]:
     """The conditions that are numbers with at least :data:`LEAST_VALUES` values, the one with the most values first."""
     found = []
     for key in runs.keys:
@@ -81,11 +81,11 @@ def axes(runs: Runs) -> list[Axis]:
             continue
         texts = {variant.numbers[key]: variant.values[key] for variant in runs.variants}
         unit = runs.variants[0].units[key]
-        found.append(Axis(key, f"{key}, {unit}" if unit else key, values, texts))
+        found.append(ConditionAxis(key, f"{key}, {unit}" if unit else key, values, texts))
     return sorted(found, key=lambda axis: -len(axis.ordered))
 
 
-def lines(e: Evaluation, outcome: OutcomeMeasure, axis: Axis) -> Figure:
+def lines(e: Evaluation, outcome: OutcomeMeasure, axis: ConditionAxis) -> Figure:
     """A measure along a condition, with its interval as a band: a line for each treatment, a panel for each value of the other conditions."""
     shown, stacks = outcome.shown, e.stacks
     bands = ", mean over the seeds. Bands: 95 % confidence interval." if e.has_several_seeds else "."
@@ -146,7 +146,7 @@ def lines(e: Evaluation, outcome: OutcomeMeasure, axis: Axis) -> Figure:
     )
 
 
-def winners(runs: Runs, outcome: OutcomeMeasure, x: Axis, y: Axis) -> Figure:
+def winners(runs: Runs, outcome: OutcomeMeasure, x: ConditionAxis, y: ConditionAxis) -> Figure:
     """The best treatment over two conditions: a cell for each pair of their values, in the colour of the best.
 
     Args:
@@ -240,7 +240,7 @@ def _columns(panels: int) -> int:
     return 2 if panels in (2, 4) else min(3, panels)
 
 
-def _rest(runs: Runs, variant: int, condition: str, drawn: Sequence[Axis]) -> str:
+def _rest(runs: Runs, variant: int, condition: str, drawn: Sequence[ConditionAxis]) -> str:
     """The condition without the parts that the axes show; a space if nothing is left."""
     values = runs.variants[variant].values
     shown = {f"{axis.key} {values[axis.key]}" for axis in drawn}

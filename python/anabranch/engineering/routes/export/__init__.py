@@ -14,7 +14,7 @@ Files speak of addresses by the plan in :mod:`anabranch.engineering.routes.expor
 
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.files import Files
-from anabranch.engineering.routes.export.formats import FORMATS, Format, described
+from anabranch.engineering.routes.export.formats import FORMATS, ExportFormat, described
 from anabranch.engineering.routes.export.json_file import read_json
 from anabranch.engineering.routes.export.plan import AddressPlan, make_plan
 from anabranch.engineering.routes.export.write import export, make, warnings
@@ -23,8 +23,8 @@ __all__ = [
     "FORMATS",
     "AddressPlan",
     "ExportError",
+    "ExportFormat",
     "Files",
-    "Format",
     "described",
     "export",
     "make",

@@ -18,7 +18,7 @@ from anabranch.engineering.routes.export.files import Files
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """A format: its purpose, and the function of routes, plan and options that makes its files."""
 
     help: str
@@ -30,18 +30,24 @@ class Format:
         return tuple(inspect.signature(self.make).parameters)[2:]
 
 
-FORMATS: dict[str, Format] = {
-    "ip-route": Format("Linux: ip -batch files with weighted next hops by destination", ip_route.files),
-    "srv6": Format("Linux: ip -batch files with explicit paths by SRv6, weighted", srv6.files),
-    "frr": Format("FRR: frr.conf with static routes and weighted nexthop groups by destination", frr.files),
-    "frr-segment-routing": Format(
+FORMATS: dict[str, ExportFormat] = {
+    "ip-route": ExportFormat("Linux: ip -batch files with weighted next hops by destination", ip_route.files),
+    "srv6": ExportFormat("Linux: ip -batch files with explicit paths by SRv6, weighted", srv6.files),
+    "frr": ExportFormat("FRR: frr.conf with static routes and weighted nexthop groups by destination", frr.files),
+    "frr-segment-routing": ExportFormat(
         "FRR: frr.conf with OSPF and SR-MPLS policies, one path a pair", frr_segment_routing.files
     ),
-    "openflow13": Format("OpenFlow 1.3 flows and groups for ovs-ofctl, by TCP source port as well", openflow.files13),
-    "openflow15": Format("OpenFlow 1.5 flows and groups for ovs-ofctl, by TCP source port as well", openflow.files15),
-    "segment-routing": Format("segment lists as JSON: SRv6 identifiers and SR-MPLS label stacks", segment_lists.files),
-    "json": Format("the routes as anabranch routes --json prints them", json_file.files),
-    "scenario": Format("a [routing.NAME] table for a scenario of the packet engine", scenario_table.files),
+    "openflow13": ExportFormat(
+        "OpenFlow 1.3 flows and groups for ovs-ofctl, by TCP source port as well", openflow.files13
+    ),
+    "openflow15": ExportFormat(
+        "OpenFlow 1.5 flows and groups for ovs-ofctl, by TCP source port as well", openflow.files15
+    ),
+    "segment-routing": ExportFormat(
+        "segment lists as JSON: SRv6 identifiers and SR-MPLS label stacks", segment_lists.files
+    ),
+    "json": ExportFormat("the routes as anabranch routes --json prints them", json_file.files),
+    "scenario": ExportFormat("a [routing.NAME] table for a scenario of the packet engine", scenario_table.files),
 }
 
 

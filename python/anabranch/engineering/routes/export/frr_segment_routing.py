@@ -11,7 +11,7 @@ from anabranch.engineering.routes.export.forwarding import BY_PAIR, WeightedPath
 from anabranch.engineering.routes.export.frr import heading, interfaces, preferred_source
 from anabranch.engineering.routes.export.linux import lab, settings
 from anabranch.engineering.routes.export.plan import NODE_LABELS, AddressPlan, PlannedNode
-from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
+from anabranch.engineering.routes.export.segments import Metric, Segment, ShortestPaths, compress
 from anabranch.engineering.routes.model import Routes
 
 _COLOUR = 1
@@ -22,7 +22,7 @@ _EACH_INTERFACE = ("net.mpls.conf.*.input = 1",)
 
 def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
-    shortest = Shortest(routes.topology, igp)
+    shortest = ShortestPaths(routes.topology, igp)
     one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
     if one_way is not None:
         raise ExportError(
@@ -49,7 +49,7 @@ def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files
     return made
 
 
-def _ospf(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> str:
+def _ospf(plan: AddressPlan, node: PlannedNode, shortest: ShortestPaths) -> str:
     def area(neighbour: str) -> str:
         if not neighbour:
             return " ip ospf area 0\n"
@@ -64,7 +64,7 @@ def _ospf(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> str:
 
 
 def _policies(
-    plan: AddressPlan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: Shortest
+    plan: AddressPlan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: ShortestPaths
 ) -> str:
     lists, policies, static = "", "", preferred_source(node)
     for target, ((nodes, _),) in ways.items():

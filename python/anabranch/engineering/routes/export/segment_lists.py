@@ -5,7 +5,7 @@ from typing import Any
 from anabranch.engineering.routes.export.files import Files, document
 from anabranch.engineering.routes.export.forwarding import paths
 from anabranch.engineering.routes.export.plan import AddressPlan
-from anabranch.engineering.routes.export.segments import Metric, Segment, Shortest, compress
+from anabranch.engineering.routes.export.segments import Metric, Segment, ShortestPaths, compress
 from anabranch.engineering.routes.model import Routes
 
 NAME = "segment-lists.json"
@@ -13,7 +13,7 @@ NAME = "segment-lists.json"
 
 def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """One document; ``igp`` is the metric by which the routers' own protocol is to find shortest paths."""
-    shortest = Shortest(routes.topology, igp)
+    shortest = ShortestPaths(routes.topology, igp)
     pairs = [
         {
             "src": source,

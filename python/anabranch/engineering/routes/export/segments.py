@@ -28,7 +28,7 @@ class Segment:
     target: str
 
 
-class Shortest:
+class ShortestPaths:
     """Shortest paths by whole-number costs, as routers of an interior gateway protocol find them."""
 
     def __init__(self, topology: Topology, metric: Metric = "hop-count") -> None:
@@ -104,7 +104,7 @@ def _cost(link: Link, metric: Metric) -> int:
     return int(value)
 
 
-def compress(nodes: tuple[str, ...], shortest: Shortest) -> tuple[Segment, ...]:
+def compress(nodes: tuple[str, ...], shortest: ShortestPaths) -> tuple[Segment, ...]:
     """The fewest segments that lead over exactly this path."""
     segments = []
     start = 0

@@ -11,7 +11,7 @@ from anabranch.engineering.routes.export.ip_route import LARGEST_WEIGHT
 from anabranch.engineering.routes.export.linux import addresses, lab, settings
 from anabranch.engineering.routes.export.plan import AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.segment_lists import srv6
-from anabranch.engineering.routes.export.segments import Metric, Shortest, compress
+from anabranch.engineering.routes.export.segments import Metric, ShortestPaths, compress
 from anabranch.engineering.routes.export.shares import up_to
 from anabranch.engineering.routes.model import Routes
 
@@ -20,7 +20,7 @@ _SETTINGS = ("net.ipv6.conf.all.forwarding = 1",)
 
 def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
-    shortest = Shortest(routes.topology, igp)
+    shortest = ShortestPaths(routes.topology, igp)
     made = Files({"lab.batch": lab(plan)})
     pairs = by_source(paths(routes))
     for node in plan.nodes.values():
@@ -57,7 +57,7 @@ def _own_segments(plan: AddressPlan, node: PlannedNode) -> list[str]:
     return lines
 
 
-def _shortest(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> list[str]:
+def _shortest(plan: AddressPlan, node: PlannedNode, shortest: ShortestPaths) -> list[str]:
     """Routes to the locators of all others; where several paths are shortest the first, as no segment relies on them."""
     lines = []
     for other in plan.nodes.values():
@@ -70,7 +70,7 @@ def _shortest(plan: AddressPlan, node: PlannedNode, shortest: Shortest) -> list[
 
 
 def _policy(
-    plan: AddressPlan, node: PlannedNode, target: PlannedNode, ways: tuple[WeightedPath, ...], shortest: Shortest
+    plan: AddressPlan, node: PlannedNode, target: PlannedNode, ways: tuple[WeightedPath, ...], shortest: ShortestPaths
 ) -> tuple[str, float]:
     weights, error = up_to([share for _, share in ways], LARGEST_WEIGHT)
     hops = []

@@ -27,7 +27,7 @@ class Iperf3Error(ValueError):
 
 
 @dataclass(frozen=True)
-class Flow:
+class Iperf3Flow:
     """One client with its server."""
 
     number: int
@@ -48,7 +48,7 @@ class Flow:
 
 def iperf3_flows(
     run: Mapping[str, Any], planned: Columns, hosts: Sequence[Host], stacks: Mapping[int, LinuxStack]
-) -> Iterator[Flow]:
+) -> Iterator[Iperf3Flow]:
     """The flows of a compiled run whose traffic group has ``sender = "iperf3"``.
 
     Raises:
@@ -72,7 +72,7 @@ def iperf3_flows(
         target = address(int(planned["dst"][number]))
         common = ["--port", str(FIRST_PORT + number), "--json", "--version4", "--interval", f"{interval_s:g}"]
         client = ["iperf3", "--client", target, "--cport", str(_FIRST_SENDER_PORT + number), *common, *options]
-        yield Flow(
+        yield Iperf3Flow(
             number=number,
             start_s=float(planned["start_s"][number]),
             payload=payload,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.engines.kernel.iperf3.flows import Flow
+from anabranch.engines.kernel.iperf3.flows import Iperf3Flow
 from anabranch.engines.kernel.iperf3.report import Report, read
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.sockets import listening_ports
@@ -19,7 +19,7 @@ _PIPES: Mapping[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STD
 class Iperf3Processes:
     """A server and a client for each flow. They end with their namespaces at the latest."""
 
-    def __init__(self, flows: Sequence[Flow]) -> None:
+    def __init__(self, flows: Sequence[Iperf3Flow]) -> None:
         """Start the servers, which then listen.
 
         Raises:

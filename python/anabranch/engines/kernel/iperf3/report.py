@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.engines.kernel.iperf3.flows import Flow
+from anabranch.engines.kernel.iperf3.flows import Iperf3Flow
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.results.limiting import LIMITS
 
@@ -32,7 +32,7 @@ Intervals = Sequence[Mapping[str, Any]]
 class Report:
     """Measurements of client and server, interval by interval."""
 
-    flow: Flow
+    flow: Iperf3Flow
     sent: Intervals
     received: Intervals
     begin_s: float
@@ -73,7 +73,7 @@ class Report:
                 }
 
 
-def read(flow: Flow, sent: str, received: str, now_s: float) -> Report:
+def read(flow: Iperf3Flow, sent: str, received: str, now_s: float) -> Report:
     """The report of a flow, from what its client and server printed when they were interrupted, at this time of the run.
 
     Raises:

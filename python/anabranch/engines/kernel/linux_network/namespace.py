@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from anabranch.engines.kernel.linux_network.errors import NetworkError
-from anabranch.engines.kernel.linux_network.programs import Program
+from anabranch.engines.kernel.linux_network.programs import ChildProgram
 from anabranch.engines.kernel.linux_network.system_calls import NEW_NETWORK, unshare
 
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ class NetworkNamespace:
             ) from None
         self.descriptor = self.run(lambda: os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
         """Descriptor of the namespace, for ``setns`` and ``ip link set netns``."""
-        self._programs: list[Program] = []
+        self._programs: list[ChildProgram] = []
 
     def run(self, action: Callable[[], Result]) -> Result:
         """Call ``action`` inside and return its result. Sockets and devices that it opens belong to the namespace."""
@@ -87,7 +87,7 @@ class NetworkNamespace:
         Raises:
             NetworkError: there is no such program.
         """
-        program = Program(self.descriptor, command, options)
+        program = ChildProgram(self.descriptor, command, options)
         self._programs.append(program)
         return program.process
 

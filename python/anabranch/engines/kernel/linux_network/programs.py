@@ -22,7 +22,7 @@ from anabranch.engines.kernel.linux_network.system_calls import (
 )
 
 
-class Program:
+class ChildProgram:
     """A program in a network namespace. A thread of its own starts it. The program ends with this thread at the latest."""
 
     def __init__(self, namespace: int, command: Sequence[str], options: Mapping[str, Any]) -> None:

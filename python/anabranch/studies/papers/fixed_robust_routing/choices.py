@@ -11,11 +11,11 @@ import numpy as np
 from anabranch.engineering import robust
 from anabranch.engineering.plan import Planner
 from anabranch.engineering.plan.sparse import sparse
-from anabranch.engineering.robust.blocks import Blocks, Routing
+from anabranch.engineering.robust.blocks import Blocks, RoutingColumns
 from anabranch.engineering.robust.candidates import By, Ties, shortest_with_ties
 from anabranch.engineering.robust.documents import split_records
 from anabranch.engineering.robust.hybrid import with_single_paths
-from anabranch.engineering.robust.lp import Method, Program
+from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.sweep import PERCENTAGES
 from anabranch.engineering.robust.ties import draw, over_draws
 from anabranch.network import topologies
@@ -171,7 +171,7 @@ def _optima(name: str, whole: robust.Problem) -> dict[str, Choice]:
 
 def _optimum(whole: robust.Problem, method: Method) -> robust.Splits:
     """The optimum of the paper's single program (equations 9 to 14) that this method of HiGHS returns."""
-    program = Program()
-    routing = Routing.new(program, whole.candidates, whole.scale)
+    program = LinearProgram()
+    routing = RoutingColumns.new(program, whole.candidates, whole.scale)
     Blocks(routing, whole.model, np.arange(whole.network.links))
     return robust.Splits.rounded(whole.candidates, routing.shares(program.solve(method)))
