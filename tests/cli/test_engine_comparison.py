@@ -171,7 +171,7 @@ def test_something_beside_nothing_is_beyond_any_deviation(tmp_path: Path, capsys
     command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
     assert status(command) == 0
     assert status([*command, "--within", "50%"]) == 1
-    assert "predict has something and packet nothing for 1 row of the tables." in capsys.readouterr().err
+    assert "1 row of the tables: predict has a value above 0 where packet has 0." in capsys.readouterr().err
 
 
 def test_a_flow_of_which_nothing_arrives_has_no_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -271,7 +271,7 @@ def test_what_no_network_could_make_right_is_wrong_usage(tmp_path, capsys, argum
     [
         (
             ["--loss", "0.1", "--random-loss", "1e-5..1e-2"],
-            "--loss and --random-loss are both for links without their own",
+            "--loss and --random-loss both set the loss of links without their own",
         ),
         (["--out", "rules", "--picture", "map.svg"], "--out and --source-port go with --export"),
     ],

@@ -95,7 +95,7 @@ def test_refusals_name_what_is_refused() -> None:
     with NetworkNamespace() as host:
         with pytest.raises(NetworkError, match=r"sysctl net\.ipv4\.tcp_nothing"):
             host.set_sysctl("net.ipv4.tcp_nothing", "1")
-        with pytest.raises(NetworkError, match="no-such-program is not on this system"):
+        with pytest.raises(NetworkError, match="no-such-program is not installed"):
             host.start(["no-such-program"])
         with pytest.raises(NetworkError, match="link set nothing up"):
             host.configure("link set nothing up")

@@ -137,5 +137,5 @@ def test_ctrl_c_ends_the_view_and_keeps_what_there_is(tmp_path: Path) -> None:
 def test_without_a_terminal_it_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(command(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--watch draws in a terminal" in done.stderr
+    assert "--watch needs a terminal" in done.stderr
     assert not (tmp_path / "run").exists()

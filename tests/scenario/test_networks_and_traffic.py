@@ -315,7 +315,7 @@ def test_the_mean_number_of_segments_is_that_of_all_sizes(steps: list[tuple[int,
         ({"every": "1ns", "size": "1kB"}, "at most 4000000 are possible"),
         ({"short": {}}, 'short needs arrivals = "100/s", or load = 0.6'),
         ({"short": {"load": 60}}, 'must be a share above 0 and at most 1, such as 0.6 or "60%"'),
-        ({"short": {"load": 0.6, "arrivals": "1/s"}}, "give arrivals or load"),
+        ({"short": {"load": 0.6, "arrivals": "1/s"}}, "leave one out"),
         (
             {"short": {"load": 0.6, "sizes": [[0, 0.5], [9, 1]]}},
             "no flow has 0 bytes; [0, 0.5] must have at least 1 byte",

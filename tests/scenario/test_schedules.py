@@ -112,7 +112,7 @@ def test_changes_become_schedules(tmp_path: Path) -> None:
         ("t.csv", "time,delay\n0s\n", "t.csv:2: has 1 cells, the header 2"),
         ("t.down", "1\nx\n", 't.down:2: "x" must be a whole number of milliseconds'),
         ("t.down", "3\n2\n", "t.down:2: 2 must not be earlier than the line before"),
-        ("t.down", "0\n", "t.down: must end later than at 0"),
+        ("t.down", "0\n", "t.down: must end after 0"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_by_line_and_value(tmp_path: Path, name: str, text: str, says: str) -> None:
@@ -125,7 +125,7 @@ def test_a_wrong_file_is_refused_by_line_and_value(tmp_path: Path, name: str, te
 
 def test_a_capacity_must_not_stay_zero(tmp_path: Path) -> None:
     (tmp_path / "zero.csv").write_text("time,capacity\n0s,1Mbps\n1s,0\n")
-    with pytest.raises(ScenarioError, match=r"zero.csv:3: capacity must not stay 0 for ever"):
+    with pytest.raises(ScenarioError, match=r"zero.csv:3: capacity is 0 from the last row on"):
         Scenario.from_toml(NETWORK + override('capacity = { table = "zero.csv" }'), directory=tmp_path)
 
 
