@@ -94,6 +94,7 @@ def test_a_case_is_written_as_the_guest_reads_it() -> None:
         "warm_up 1000000000",
         "seed 4",
         "mtu 1500",
+        "offload 0",
         "set net/ipv4/tcp_no_metrics_save 1",
         "set net/ipv4/tcp_rmem 4096 131072 6291456",
         "link 1000 500000000 10 0 2 3 7",

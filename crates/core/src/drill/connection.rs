@@ -12,7 +12,7 @@ use crate::tcp::ack::ReceiverContext;
 use crate::tcp::detection::{DetectionSpec, dup_ack};
 use crate::tcp::kernel_clock::TIMESTAMP_TICK;
 use crate::tcp::persist::PersistTimer;
-use crate::tcp::receiver::{Ack, DataSegment, Due, Receiver, SackBlocks};
+use crate::tcp::receiver::{Ack, AckTimestamps, DataSegment, Due, Receiver, SackBlocks};
 use crate::tcp::scoreboard::{Delivered, Range};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::units::Time;
@@ -467,6 +467,7 @@ impl Connection {
             cumulative,
             sack,
             echoes_retransmission: self.echoes_retransmission(segment, una),
+            timestamps: Some(AckTimestamps { sent: segment.timestamp().map_or(0, |(value, _)| value), echoed: None }),
             ecn_echo: self.stack.ecn && segment.flags.ece,
         };
         let sacked_end = self.sender.scoreboard().sacked_end();

@@ -17,8 +17,8 @@ use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
 use counters::Counters;
 pub use counters::ReceiverCounters;
-pub use timestamps::Timestamp;
 use timestamps::Timestamps;
+pub use timestamps::{AckTimestamps, Timestamp};
 pub use window::Announcement;
 use window::{News, ReceiveWindow};
 
@@ -32,6 +32,8 @@ pub struct Ack {
     /// Whether the segment that last moved the cumulative acknowledgement was a retransmission. A sender learns this from RFC
     /// 7323's echoed timestamp.
     pub echoes_retransmission: bool,
+    /// Its timestamps, for a sender that follows Linux, unless the cumulative acknowledgement implies what it echoes.
+    pub timestamps: Option<AckTimestamps>,
     /// Congestion experienced (ECE, RFC 3168).
     pub ecn_echo: bool,
 }
@@ -364,6 +366,9 @@ impl Receiver {
             }
             // A segment before the window is answered, but its timestamp does not count (`tcp_sequence`).
             begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
+            if data.retransmission || self.beyond.is_some() {
+                timestamps.doubt();
+            }
         }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, push: data.push };
         let mut repeats = false;
@@ -458,10 +463,14 @@ impl Receiver {
             cumulative: self.next,
             sack: SackBlocks::default(),
             echoes_retransmission: self.echoes_retransmission,
+            timestamps: None,
             ecn_echo: self.ecn_echo,
         };
         if self.duplicate != NO_DUPLICATE || self.beyond.is_some() {
             self.add_blocks(&mut ack.sack);
+        }
+        if let Some(Delaying { timestamps: Some(timestamps), .. }) = self.delaying.as_deref_mut() {
+            ack.timestamps = timestamps.of_ack(now, !ack.sack.is_empty());
         }
         ack
     }

@@ -239,7 +239,7 @@ impl Scoreboard {
         self.lost -= 1;
         self.again_in_flight += 1;
         if let Some(order) = &mut self.order {
-            order.send_again(segment, before, now);
+            order.send_again(segment, before, now, self.next_transmission, self.una);
         }
         self.repair.get_or_insert_default();
         self.again_end = self.again_end.max(segment + 1);

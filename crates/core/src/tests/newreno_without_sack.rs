@@ -37,7 +37,16 @@ fn send_all(sender: &mut Sender, now: Time) -> Vec<u32> {
 }
 
 fn acknowledge(sender: &mut Sender, now: Time, cumulative: u32) -> Vec<u32> {
-    sender.on_ack(now, &Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false });
+    sender.on_ack(
+        now,
+        &Ack {
+            cumulative,
+            sack: SackBlocks::default(),
+            echoes_retransmission: false,
+            timestamps: None,
+            ecn_echo: false,
+        },
+    );
     send_all(sender, now)
 }
 

@@ -3,7 +3,7 @@
 use crate::packet::hosts::flow::{Connection, Writer};
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
-use crate::tcp::receiver::{Ack, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
+use crate::tcp::receiver::{Ack, AckTimestamps, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::units::Time;
 
@@ -82,7 +82,14 @@ impl Connection {
     pub fn packet_of(&mut self, flow: u32, now: Time, ack: &Ack, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
         let flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
-        if let Some(announcement) = self.receiver.announce(now, ack.cumulative) {
+        let window = self.receiver.announce(now, ack.cumulative);
+        if window.is_some() || ack.timestamps.is_some() {
+            let said = ack.timestamps.map_or(Announcement::default(), |AckTimestamps { sent, echoed }| Announcement {
+                window: 0,
+                timestamp: sent,
+                echoed,
+            });
+            let announcement = Announcement { echoed: said.echoed, ..window.unwrap_or(said) };
             let handle = pool.put_announcing(&ack.sack, number, announcement);
             Packet::new(flow, ack.cumulative, handle, flags | HAS_SACK)
         } else if ack.sack.is_empty() {
@@ -138,16 +145,21 @@ impl Connection {
             cumulative: packet.segment(),
             sack: SackBlocks::default(),
             echoes_retransmission: packet.has(RETRANSMISSION),
+            timestamps: None,
             ecn_echo: packet.has(MARK),
         };
         let mut announcement = None;
         if packet.has(HAS_SACK) {
             announcement = pool.announcement(packet.number());
+            ack.timestamps =
+                announcement.map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
             pool.take(packet.number(), &mut ack.sack);
         }
         let edge = self.sender.window_edge();
         self.sender.on_ack(now, &ack);
-        if let Some(Announcement { window, .. }) = announcement {
+        if let Some(Announcement { window, .. }) = announcement
+            && window > 0
+        {
             self.note_timestamp(announcement);
             self.sender.set_window_edge(edge.max(ack.cumulative.saturating_add(window)));
         }
@@ -165,7 +177,8 @@ impl Connection {
                     if oldest > 0 { SackBlocks::new(None, &[(oldest, number + 1)]) } else { SackBlocks::default() };
                 if self.echo > 0 {
                     let timestamp = std::mem::take(&mut self.echo);
-                    let handle = pool.put_announcing(&tolerated, number, Announcement { window: 0, timestamp });
+                    let handle =
+                        pool.put_announcing(&tolerated, number, Announcement { window: 0, timestamp, echoed: None });
                     return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
                 }
                 if oldest > 0 {

@@ -332,6 +332,11 @@ impl LossDetector for RackTlp {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        if self.linux.is_some()
+            && let Some(rtt) = ack.rtt
+        {
+            self.min_rtt.sample(ack.now, rtt); // maybe by an echoed timestamp (`tcp_update_rtt_min`)
+        }
         self.update(ack.now, delivered);
         if self.recovering || ack.in_recovery {
             self.follow_recovery(ack.in_recovery);

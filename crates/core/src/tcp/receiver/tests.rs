@@ -201,14 +201,14 @@ proptest! {
             });
             let predicted = predicted.map(|cumulative| {
                 let sack = SackBlocks::default();
-                Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
+                Ack { cumulative, sack, echoes_retransmission: false, timestamps: None, ecn_echo: false }
             });
             let held = || (predicted.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
                 let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
                 let length = short.write_blocks(&mut blocks);
                 sack.fill(blocks, length, false);
                 let echoes_retransmission = short.echoes_retransmission();
-                Ack { cumulative: short.delivered(), sack, echoes_retransmission, ecn_echo: false }
+                Ack { cumulative: short.delivered(), sack, echoes_retransmission, timestamps: None, ecn_echo: false }
             });
             let by_a_short_path = predicted.or_else(held);
             let ack = long.on_segment(Time(step as u64), &data);

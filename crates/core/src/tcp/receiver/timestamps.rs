@@ -6,6 +6,9 @@
 //! tolerated transmission. A segment sent once needs none: when it arrives at the left edge, all segments that overtook it have arrived
 //! before.
 
+use crate::tcp::kernel_clock::timestamp;
+use crate::units::Time;
+
 /// The timestamp of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
@@ -20,8 +23,19 @@ pub struct Timestamp {
 /// The timestamps of a connection (`ts_recent`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Timestamps {
-    recent: u32,
+    recent: Option<u32>,
     oldest: u32,
+    /// Whether the sender cannot know from its own record alone which transmission the next ACK echoes.
+    in_doubt: bool,
+}
+
+/// The timestamps of an ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckTimestamps {
+    /// When it was sent (TSval; see [`crate::tcp::kernel_clock::timestamp`]).
+    pub sent: u32,
+    /// The number of the transmission whose timestamp it echoes (TSecr), if that is known.
+    pub echoed: Option<u32>,
 }
 
 impl Timestamps {
@@ -30,12 +44,23 @@ impl Timestamps {
         timestamp.number < self.oldest
     }
 
+    /// Records that the next ACK says which transmission it echoes.
+    pub(super) fn doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// The timestamps of an ACK that is sent now, if the sender needs them.
+    pub(super) fn of_ack(&mut self, now: Time, has_blocks: bool) -> Option<AckTimestamps> {
+        let is_needed = std::mem::take(&mut self.in_doubt) || has_blocks;
+        is_needed.then(|| AckTimestamps { sent: timestamp(now), echoed: self.recent })
+    }
+
     /// Records the timestamp of a segment at the left edge, which ACKs echo from then on. Returns `false`, without any change, if it is older
     /// than the last recorded one (RFC 7323 section 4.3).
     pub(super) fn take(&mut self, timestamp: Timestamp) -> bool {
-        let is_newer = timestamp.number >= self.recent;
+        let is_newer = self.recent.is_none_or(|recent| timestamp.number >= recent);
         if is_newer {
-            self.recent = timestamp.number;
+            self.recent = Some(timestamp.number);
             self.oldest = self.oldest.max(timestamp.oldest);
         }
         is_newer

@@ -34,6 +34,8 @@ pub struct Announcement {
     pub window: u32,
     /// When an ACK was sent (TSval); on data, the time of the last ACK (TSecr). See [`timestamp`].
     pub timestamp: u32,
+    /// On an ACK, the number of the transmission whose timestamp it echoes (TSecr), if the ACK says it.
+    pub echoed: Option<u32>,
 }
 
 /// The effect of a segment at the receiver.
@@ -204,7 +206,7 @@ impl ReceiveWindow {
         if read >= 2 * window && 2 * u64::from(window) * self.mss <= self.room {
             self.edge = next.saturating_add(read); // the application's reading sends another ACK (`tcp_cleanup_rbuf`)
         }
-        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now) })
+        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now), echoed: None })
     }
 }
 

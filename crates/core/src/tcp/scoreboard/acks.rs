@@ -140,8 +140,10 @@ impl Scoreboard {
 
     fn advance(&mut self, cumulative: u32, now: Time, delivered: &mut Delivered) {
         let passed = cumulative - self.una;
+        let mut any_again = false;
         for _ in 0..passed {
             let segment = self.segments.pop_front().expect("cumulative is at most next()");
+            any_again |= segment.retransmitted();
             match segment.state() {
                 SACKED => self.sacked -= 1,
                 state => {
@@ -161,6 +163,9 @@ impl Scoreboard {
             self.una += 1;
         }
         delivered.cumulative = passed;
+        if any_again && self.order.as_ref().is_some_and(|order| order.doubt.is_some()) {
+            delivered.forget_rtt(); // as in Linux, whichever segments were sent again (`tcp_clean_rtx_queue`)
+        }
         if self.repair.is_some() {
             self.longest_stall = self.longest_stall.max(now - self.last_advance);
         }

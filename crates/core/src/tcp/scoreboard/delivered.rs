@@ -140,6 +140,11 @@ impl Delivered {
         }
     }
 
+    /// Forgets the RTTs: only segments recorded later count.
+    pub(super) fn forget_rtt(&mut self) {
+        (self.oldest_rtt, self.newest_rtt) = (NO_RTT, NO_RTT);
+    }
+
     /// Records the delivery of a segment as evidence. Call it first for segments that the cumulative acknowledgement
     /// passes.
     pub(super) fn add_evidence(&mut self, index: u32, segment: Segment, now: Time, is_passed: bool) {

@@ -19,6 +19,18 @@ pub struct Transmission {
     pub sent: Time,
 }
 
+/// A retransmission.
+#[derive(Debug, Clone, Copy)]
+struct Again {
+    number: u32,
+    segment: u32,
+    sent: Time,
+    /// When the segment was sent before.
+    sent_before: Time,
+    /// Whether it is the first of its segment.
+    is_first: bool,
+}
+
 /// Order of the transmissions in flight, for detectors that need it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SendingOrder {
@@ -26,8 +38,10 @@ pub(super) struct SendingOrder {
     original_hint: u32,
     /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
     retransmissions: VecDeque<u32>,
-    /// Times of recent retransmissions, delivered ones included.
-    times: VecDeque<Time>,
+    /// Recent retransmissions, delivered ones included, in the order of their sending.
+    again: VecDeque<Again>,
+    /// Retransmissions before those of `again`.
+    forgotten: u32,
     /// Doubt about retransmissions for the next ACK; only for a sender that follows Linux.
     pub(super) doubt: Option<Doubt>,
 }
@@ -38,10 +52,8 @@ pub(super) struct SendingOrder {
 pub struct Doubt {
     /// An answer sooner than this.
     pub least_rtt: Duration,
-    /// The ACK echoes the timestamp of a segment sent once, so segments that it passes and that were sent again later arrived before the
+    /// When the segment was sent whose timestamp the ACK echoes. Segments that it passes and that were sent again later arrived before the
     /// retransmission.
-    pub echoes_original: bool,
-    /// When the segment was sent whose timestamp the ACK echoes, or an earlier time.
     pub echoed: Time,
 }
 
@@ -51,12 +63,17 @@ impl SendingOrder {
         self.original_hint = segment;
     }
 
-    /// Records that a segment is retransmitted; `before` is its record until then.
-    pub(super) fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
-        while self.times.front().is_some_and(|time| *time + REMEMBERED < now) {
-            self.times.pop_front();
+    /// Records that a segment is retransmitted, as transmission `number`; `before` is its record until then. All below `una` is acknowledged.
+    pub(super) fn send_again(&mut self, segment: u32, before: Segment, now: Time, number: u32, una: u32) {
+        while self.again.front().is_some_and(|again| again.segment < una && again.sent + REMEMBERED < now) {
+            self.again.pop_front();
+            self.forgotten += 1;
         }
-        push_with_little_room(&mut self.times, now);
+        let is_first = !before.retransmitted();
+        push_with_little_room(
+            &mut self.again,
+            Again { number, segment, sent: now, sent_before: before.sent(), is_first },
+        );
         if before.retransmitted()
             && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
         {
@@ -80,13 +97,11 @@ impl Scoreboard {
     /// Whether the delivery of this record shows how long its last transmission took, for a sender that follows Linux.
     #[inline(always)]
     pub(super) fn is_evidence(&self, record: Segment, now: Time, passed: bool) -> bool {
-        let Some(Doubt { least_rtt, echoes_original, echoed }) = self.order.as_ref().and_then(|order| order.doubt)
-        else {
+        let Some(Doubt { least_rtt, echoed }) = self.order.as_ref().and_then(|order| order.doubt) else {
             return false;
         };
         !record.retransmitted()
-            || (now - record.sent() >= least_rtt
-                && !(passed && echoes_original && timestamp(echoed) < timestamp(record.sent())))
+            || (now - record.sent() >= least_rtt && !(passed && timestamp(echoed) < timestamp(record.sent())))
     }
 
     /// Whether a segment that was sent again is still in flight.
@@ -125,8 +140,28 @@ impl Scoreboard {
         let originals = records.filter(|(record, _)| !record.retransmitted());
         // Of a segment that was sent again, the first transmission counts if that of a lower one does.
         let new = originals.take_while(|(record, _)| record.sent() >= instant).last().map_or(0, |(_, count)| count);
-        let again = self.sending_order().times.iter().rev().take_while(|time| **time >= instant).count();
+        let again = self.sending_order().again.iter().rev().take_while(|again| again.sent >= instant).count();
         new + again as u32
+    }
+
+    /// When an outstanding segment was first sent.
+    pub fn first_sent(&self, segment: u32) -> Option<Time> {
+        if !self.was_retransmitted(segment) {
+            return Some(self.sent(segment));
+        }
+        let mut again = self.order.as_ref()?.again.iter();
+        again.find(|again| again.segment == segment && again.is_first).map(|again| again.sent_before)
+    }
+
+    /// When the transmission with this number was sent: one of an outstanding segment, or a recent retransmission.
+    pub fn sent_as(&self, number: u32) -> Option<Time> {
+        let order = self.order.as_ref()?;
+        let before = order.again.partition_point(|again| again.number < number);
+        if let Some(again) = order.again.get(before).filter(|again| again.number == number) {
+            return Some(again.sent);
+        }
+        let segment = number.checked_sub(order.forgotten + before as u32)?;
+        if (self.una..self.next()).contains(&segment) { self.first_sent(segment) } else { None }
     }
 
     /// The transmissions in flight in the order of their sending, oldest first.

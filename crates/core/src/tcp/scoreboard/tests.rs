@@ -197,3 +197,21 @@ fn retransmissions_that_have_arrived_count_among_those_sent_since() {
     assert_eq!(board.sent_since(at(150)), 3);
     assert_eq!(board.sent_since(at(250)), 1);
 }
+
+/// Four segments; 1 is sent again as transmission 4, then 4 is new as transmission 5, and 1 is sent again as 6.
+#[test]
+fn a_transmission_is_found_by_its_number() {
+    let at = |milliseconds| Time::ZERO + Duration::from_millis(milliseconds);
+    let mut board = Scoreboard::with_sending_order();
+    board.send_burst(at(10), 4);
+    board.mark_lost(1);
+    assert_eq!(board.retransmit(1, at(20)), 4);
+    assert_eq!(board.send_new(at(30)), 5);
+    board.mark_lost(1);
+    assert_eq!(board.retransmit(1, at(40)), 6);
+    let sent: Vec<_> = (0..8).map(|number| board.sent_as(number)).collect();
+    let times = [10, 10, 10, 10, 20, 30, 40].map(|time| Some(at(time)));
+    assert_eq!(sent, [&times[..], &[None]].concat());
+    board.acknowledge(2, &[], at(50));
+    assert_eq!((board.sent_as(1), board.sent_as(2), board.sent_as(6)), (None, Some(at(10)), Some(at(40))));
+}

@@ -76,12 +76,13 @@ impl Sender {
     fn take_any_ack(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
         let is_linux = self.recovers_as_linux();
         let prior_una = self.board.una();
+        let is_old = is_linux && ack.cumulative < prior_una;
+        if is_old && (ack.sack.is_empty() || self.is_too_old(ack)) {
+            return;
+        }
         if is_linux {
-            if ack.cumulative < prior_una {
-                return; // its timestamp is older than that of the ACK that overtook it (RFC 7323 section 5.3)
-            }
             self.begin_linux_event();
-            self.set_doubt(ack);
+            self.set_doubt(now, ack);
         }
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let first_sent = (self.board.outstanding() > 0).then(|| self.board.sent(prior_una));
@@ -95,14 +96,14 @@ impl Sender {
             self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
         let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
-        let rtt = self.sample_rtt(now, ack, advanced, first_sent, &delivered);
+        let rtt = if is_old { None } else { self.sample_rtt(now, advanced, first_sent, &delivered) };
         if advanced {
             self.unanswered_timeout = false;
         }
         if is_linux {
             self.show_connection(now);
             self.note_linux_ack(now, ack, prior_una, &delivered);
-            self.continue_linux_recovery(ack, prior_una, advanced, duplicate, &delivered);
+            self.continue_linux_recovery(prior_una, advanced, duplicate, &delivered);
         } else {
             self.take_reports(now, ack, prior_una, &delivered);
         }
@@ -131,19 +132,22 @@ impl Sender {
             in_recovery: self.is_recovering(),
             ecn_echo: ack.ecn_echo,
         };
-        self.judge(event, &delivered, episode);
+        if is_old {
+            self.detect_losses(event, &delivered); // only its blocks count (`tcp_ack`)
+        } else {
+            self.judge(event, &delivered, episode);
+        }
         if let Some(report) = report {
             *report = delivered;
         }
     }
 
     /// Takes an RTT sample of an ACK, which came while the first outstanding segment was last sent at `first_sent`. Returns the RTT of the
-    /// newest delivered segment that was sent only once. Linux also has the RTT of a retransmission, by its timestamp.
+    /// newest delivered segment that was sent only once. Linux also has the RTT by the echoed timestamp, if segments give none.
     #[inline]
     fn sample_rtt(
         &mut self,
         now: Time,
-        ack: &Ack,
         advanced: bool,
         first_sent: Option<Time>,
         delivered: &Delivered,
@@ -151,13 +155,9 @@ impl Sender {
         let is_linux = self.recovers_as_linux();
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let is_clean = self.options.sack || !delivered.any_retransmitted;
-        let by_timestamp = || {
-            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
-            // Sooner than any ACK can come, this one echoes an earlier retransmission.
-            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
-        };
         let by_segment = delivered.oldest_rtt().filter(|_| is_clean);
-        let by_timestamp = if by_segment.is_none() { by_timestamp() } else { None };
+        let echoed = if by_segment.is_none() && is_linux && advanced { self.echoed() } else { None };
+        let by_timestamp = echoed.map(|sent| Sender::rtt_by_timestamp(now, sent));
         if let Some(sample) = by_segment.or(by_timestamp) {
             self.rtt.sample(sample);
             self.rtt.follow_rounds(self.board.una(), self.board.next());
@@ -180,27 +180,9 @@ impl Sender {
 
     /// Gives an ACK to the rate sampler, the detector, the congestion control and PRR, after the scoreboard. It came in this episode.
     #[inline(always)]
-    pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, episode: Episode) {
+    pub(super) fn judge(&mut self, event: AckEvent, delivered: &Delivered, episode: Episode) {
         let AckEvent { now, prior_in_flight, .. } = event;
-        if let Some(sampler) = &mut self.rate {
-            event.rate = sampler.on_ack(now, event.delivered, delivered, self.board.una(), self.rtt.minimum());
-        }
-        let (marked_before, again_before) = (self.board.marked_lost(), self.board.again_in_flight());
-        let verdict = if self.waits_for_late_originals() {
-            Verdict::default()
-        } else {
-            self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
-        };
-        event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
-        if self.recovers_as_linux() && self.board.again_in_flight() < again_before {
-            self.note_lost_again();
-        }
-        self.show_connection(now);
-        let verdict = if self.must_recover_again() { Verdict { signal: Signal::Loss, ..verdict } } else { verdict };
-        if verdict != Verdict::default() || event.newly_lost > 0 {
-            self.apply(now, verdict, prior_in_flight, event.newly_lost);
-        }
-        self.withhold(verdict.withheld);
+        let mut event = self.detect_losses(event, delivered);
         if event.ecn_echo {
             self.congestion.on_echo(&event);
             self.on_ecn_echo(now, prior_in_flight);
@@ -221,6 +203,32 @@ impl Sender {
         if self.options.backs_off && self.congestion.backs_off() == Some(true) && self.phase == Phase::Open {
             self.reduce_without_loss(now, prior_in_flight);
         }
+    }
+
+    /// Gives an ACK to the rate sampler and the detector. Returns the event with what they find.
+    #[inline(always)]
+    fn detect_losses(&mut self, mut event: AckEvent, delivered: &Delivered) -> AckEvent {
+        let AckEvent { now, prior_in_flight, .. } = event;
+        if let Some(sampler) = &mut self.rate {
+            event.rate = sampler.on_ack(now, event.delivered, delivered, self.board.una(), self.rtt.minimum());
+        }
+        let (marked_before, again_before) = (self.board.marked_lost(), self.board.again_in_flight());
+        let verdict = if self.waits_for_late_originals() {
+            Verdict::default()
+        } else {
+            self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
+        };
+        event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+        if self.recovers_as_linux() && self.board.again_in_flight() < again_before {
+            self.note_lost_again();
+        }
+        self.show_connection(now);
+        let verdict = if self.must_recover_again() { Verdict { signal: Signal::Loss, ..verdict } } else { verdict };
+        if verdict != Verdict::default() || event.newly_lost > 0 {
+            self.apply(now, verdict, prior_in_flight, event.newly_lost);
+        }
+        self.withhold(verdict.withheld);
+        event
     }
 
     /// Segments by which an ACK that came in this episode may grow the window.

@@ -38,12 +38,10 @@ pub(super) struct LinuxState {
     unreported: Option<u32>,
     /// When the first retransmission of the episode was sent (`retrans_stamp`).
     first_again: Time,
-    /// When the segment was sent whose timestamp ACKs echo, or an earlier time where that is unknown (`rcv_tsecr`).
+    /// When the segment was sent whose timestamp ACKs echo (`rcv_tsecr`).
     echoed: Time,
-    /// Whether the last ACK that advanced echoes an original sent after the first retransmission, at an unknown time: it was sent again.
-    echoes_later_original: bool,
-    /// The next new segment when the first retransmission of the episode was sent.
-    next_at_first_again: u32,
+    /// When the latest ACK was sent, by its timestamp (`ts_recent`).
+    latest_ack: u32,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
     restores: bool,
     /// Retransmissions in flight that an undo has unmarked: they are not lost any more.
@@ -67,8 +65,7 @@ impl Default for LinuxState {
             unreported: None,
             first_again: Time::ZERO,
             echoed: Time::ZERO,
-            echoes_later_original: false,
-            next_at_first_again: 0,
+            latest_ack: 0,
             restores: false,
             unmarked: 0,
             waits: false,
@@ -105,33 +102,49 @@ impl Sender {
 
     /// Sets the information about an ACK that the scoreboard needs before it processes the ACK (`tcp_rack_advance`,
     /// `tcp_skb_spurious_retrans`).
-    pub(super) fn set_doubt(&mut self, ack: &Ack) {
+    pub(super) fn set_doubt(&mut self, now: Time, ack: &Ack) {
+        if let Some(timestamps) = ack.timestamps {
+            let linux = self.linux_mut();
+            linux.latest_ack = linux.latest_ack.max(timestamps.sent);
+        }
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
         let una = self.board.una();
-        let echoed = if ack.cumulative > una { self.note_echo(ack, una) } else { Time::ZERO };
-        self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission, echoed }));
+        let echoed = if ack.cumulative > una { self.note_echo(now, ack, una, least_rtt) } else { Time::ZERO };
+        self.board.doubt(Some(Doubt { least_rtt, echoed }));
     }
 
-    /// Records which timestamp an ACK echoes that passes `una` and maybe others: that of the segment that moved the receiver's left edge,
-    /// unless it echoes a later one already (RFC 7323 section 4.3). This segment is `una`. If `una` was sent again and its original
-    /// arrived, that time is unknown. Then the last segment counts, if the ACK newly passes it and has overtaken those before.
-    fn note_echo(&mut self, ack: &Ack, una: u32) -> Time {
-        let Some(linux) = &mut self.linux else { return Time::ZERO };
-        let last = ack.cumulative - 1;
-        let sent = if ack.echoes_retransmission || !self.board.was_retransmitted(una) {
-            Some(self.board.sent(una))
-        } else {
-            (!self.board.is_sacked(last) && !self.board.was_retransmitted(last)).then(|| self.board.sent(last))
+    /// Whether an ACK that a later one has overtaken is discarded by its timestamp (PAWS, RFC 7323 section 5.3), which may be one tick older.
+    pub(super) fn is_too_old(&self, ack: &Ack) -> bool {
+        let latest = self.linux.as_ref().map_or(0, |linux| linux.latest_ack);
+        ack.timestamps.is_none_or(|timestamps| timestamps.sent + 1 < latest)
+    }
+
+    /// Records which timestamp an ACK echoes that passes `una` and maybe others (RFC 7323 section 4.3). If it does not say, it is that of the
+    /// segment that moved the receiver's left edge, `una`.
+    fn note_echo(&mut self, now: Time, ack: &Ack, una: u32, least_rtt: Duration) -> Time {
+        let last = ack.cumulative.min(self.board.next()) - 1;
+        let sent = match ack.timestamps.and_then(|timestamps| timestamps.echoed) {
+            Some(number) => self.board.sent_as(number),
+            // Sooner than any ACK can come, this one answers an earlier transmission.
+            None if ack.echoes_retransmission => Some(self.board.sent(una)).filter(|sent| now - *sent >= least_rtt),
+            None if !self.board.was_retransmitted(una) => Some(self.board.sent(una)),
+            // The ACK has overtaken the one of `una`.
+            None if !self.board.is_sacked(last) && !self.board.was_retransmitted(last) => Some(self.board.sent(last)),
+            None => self.board.first_sent(una),
         };
-        linux.echoes_later_original = sent.is_none() && una >= linux.next_at_first_again;
+        let Some(linux) = &mut self.linux else { return Time::ZERO };
         linux.echoed = linux.echoed.max(sent.unwrap_or_default());
         linux.echoed
     }
 
-    /// The RTT of a retransmission by its echoed timestamp (`tcp_ack_update_rtt`). It was sent at `sent`.
+    /// The RTT by an echoed timestamp (`tcp_ack_update_rtt`). The segment with it was sent at `sent`.
     pub(super) fn rtt_by_timestamp(now: Time, sent: Time) -> Duration {
-        let ticks = |time: Time| time.0 / TIMESTAMP_TICK.0;
-        TIMESTAMP_TICK * (ticks(now) - ticks(sent)).max(1)
+        TIMESTAMP_TICK * u64::from((timestamp(now) - timestamp(sent)).max(1))
+    }
+
+    /// When the segment was sent whose timestamp the ACK echoes that advanced last.
+    pub(super) fn echoed(&self) -> Option<Time> {
+        self.linux.as_ref().map(|linux| linux.echoed).filter(|echoed| *echoed > Time::ZERO)
     }
 
     /// The oldest transmission whose timestamp is at most one tick older than now's (PAWS, RFC 7323 section 5.3). Zero for a
@@ -250,10 +263,9 @@ impl Sender {
         if !self.options.recovers_as_linux {
             return;
         }
-        let next = self.board.next();
         let linux = self.linux_mut();
         if linux.unreported.is_none() {
-            (linux.first_again, linux.next_at_first_again) = (now, next);
+            linux.first_again = now;
         }
         linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
     }
@@ -273,12 +285,11 @@ impl Sender {
     }
 
     /// Whether the ACK that advanced answers an original sent before the first retransmission (`tcp_packet_delayed`).
-    fn original_came(&self, ack: &Ack) -> bool {
+    fn original_came(&self) -> bool {
         self.options.spurious == SpuriousResponse::Eifel
             && self.linux.as_ref().is_some_and(|linux| {
-                let is_of_later =
-                    linux.echoes_later_original || timestamp(linux.echoed) >= timestamp(linux.first_again);
-                linux.undo_from.is_some() && (linux.unreported.is_none() || !ack.echoes_retransmission && !is_of_later)
+                let is_before = timestamp(linux.echoed) < timestamp(linux.first_again);
+                linux.undo_from.is_some() && (linux.unreported.is_none() || is_before)
             })
     }
 
@@ -302,8 +313,8 @@ impl Sender {
     }
 
     /// Ends the episode: all segments sent before it are acknowledged (`tcp_try_undo_recovery`).
-    fn end_linux_episode(&mut self, ack: &Ack, until: u32) {
-        if self.all_were_duplicates() || self.original_came(ack) {
+    fn end_linux_episode(&mut self, until: u32) {
+        if self.all_were_duplicates() || self.original_came() {
             self.undo_as_linux(EpisodeEnd::Spurious, false);
         } else {
             self.detector.on_episode_end(EpisodeEnd::Repaired);
@@ -314,7 +325,6 @@ impl Sender {
     /// An ACK, before the detector judges it (`tcp_fastretrans_alert`, `tcp_process_loss`).
     pub(super) fn continue_linux_recovery(
         &mut self,
-        ack: &Ack,
         prior_una: u32,
         advanced: bool,
         duplicate: bool,
@@ -324,10 +334,10 @@ impl Sender {
             Phase::Opening { .. } | Phase::Open => {}
             // A reduction after a mark lasts until something sent after it is acknowledged.
             Phase::Fast { until, marked, .. } if self.board.una() >= until + u32::from(marked) => {
-                self.end_linux_episode(ack, until);
+                self.end_linux_episode(until);
             }
             Phase::Fast { .. } => {
-                if advanced && self.original_came(ack) {
+                if advanced && self.original_came() {
                     self.note_reordering(prior_una, self.board.sacked_end());
                     self.detector.on_reordering();
                     if self.board.again_in_flight() > 0 {
@@ -338,10 +348,10 @@ impl Sender {
                 }
             }
             Phase::Timeout { until, forward } => {
-                if advanced && (self.all_were_duplicates() || self.original_came(ack)) {
+                if advanced && (self.all_were_duplicates() || self.original_came()) {
                     self.undo_as_linux(EpisodeEnd::Spurious, true);
                 } else if self.board.una() >= until {
-                    self.end_linux_episode(ack, until);
+                    self.end_linux_episode(until);
                 } else if forward != ForwardRto::Off {
                     self.continue_forward_rto(until, forward, advanced, duplicate, delivered);
                 }

@@ -38,7 +38,7 @@ fn stack(changes: serde_json::Value) -> StackSpec {
 
 /// An ACK without SACK blocks and echoes.
 fn cumulative_ack(cumulative: u32) -> Ack {
-    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false }
+    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, timestamps: None, ecn_echo: false }
 }
 
 /// Both ends of a connection; the test is the network.

@@ -59,8 +59,8 @@ impl Path {
 
     fn answer(&mut self, packet: Packet) {
         let edge = match packet.has(HAS_SACK).then(|| self.pool.announcement(packet.number())).flatten() {
-            Some(Announcement { window, .. }) => packet.segment() + window,
-            None => self.connection.receiver.window_edge().unwrap_or(u32::MAX),
+            Some(Announcement { window, .. }) if window > 0 => packet.segment() + window,
+            _ => self.connection.receiver.window_edge().unwrap_or(u32::MAX),
         };
         assert!(edge >= self.edge, "the right edge moves back");
         self.edge = edge;
