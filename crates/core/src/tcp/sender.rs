@@ -31,6 +31,7 @@ use limits::LimitClock;
 pub use limits::{LimitShares, LimitTimes};
 use linux::LinuxState;
 use linux::fin::Fin;
+use linux::quantum::Outgoing;
 pub use options::CommonSettings;
 use options::Options;
 pub use predicted_acks::PredictedAcks;

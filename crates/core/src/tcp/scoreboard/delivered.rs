@@ -101,11 +101,11 @@ impl Delivered {
 
     /// A single segment in order, sent once, then; with evidence for a sender that follows Linux.
     #[inline]
-    pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time, as_linux: bool) -> Delivered {
+    pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time, with_evidence: bool) -> Delivered {
         let evidence = Evidence { newest: (sent, segment), rtt: now - sent, highest: segment, is_passed: true };
         Delivered {
             cumulative: 1,
-            evidence: as_linux.then_some(evidence),
+            evidence: with_evidence.then_some(evidence),
             ..Delivered::first(segment, Segment::new(sent, IN_FLIGHT), now, false)
         }
     }

@@ -43,7 +43,7 @@ impl Sender {
 
     #[inline(never)]
     fn judge_predicted(&mut self, now: Time, sent: Time, report: Option<&mut Delivered>) {
-        let delivered = Delivered::one_original(self.board.una() - 1, sent, now, self.recovers_as_linux());
+        let delivered = self.predicted_delivery(sent, now);
         let mut event = AckEvent::PREDICTED;
         self.describe_predicted(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;

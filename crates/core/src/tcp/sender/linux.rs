@@ -273,7 +273,7 @@ impl Sender {
     /// Lowers the estimate of reordering, because the retransmission timer expired while many segments had arrived out of order
     /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self) {
-        if self.phase == Phase::Open && self.board.sacked() >= REORDERING.0 {
+        if self.options.recovers_as_linux && self.phase == Phase::Open && self.board.sacked() >= REORDERING.0 {
             let linux = self.linux_mut();
             linux.reordering = linux.reordering.min(REORDERING.0);
         }
@@ -364,7 +364,64 @@ impl Sender {
     }
 
     /// F-RTO found the timeout spurious.
-    pub(super) fn undo_linux_timeout(&mut self) {
-        self.undo_as_linux(EpisodeEnd::Spurious, true);
+    pub(super) fn undo_timeout(&mut self) {
+        if self.options.recovers_as_linux { self.undo_as_linux(EpisodeEnd::Spurious, true) } else { self.undo() }
+    }
+
+    /// The delivery of a predicted ACK, which has just passed a segment that was sent at `sent`.
+    #[inline(always)]
+    pub(super) fn predicted_delivery(&self, sent: Time, now: Time) -> Delivered {
+        Delivered::one_original(self.board.una() - 1, sent, now, self.options.recovers_as_linux)
+    }
+
+    /// Whether a probe had repaired the loss that the detector reports, so that nothing is lost any more.
+    #[inline]
+    pub(super) fn has_nothing_to_repair(&self) -> bool {
+        self.options.recovers_as_linux && self.lost_out() == 0
+    }
+
+    /// A loss in recovery.
+    pub(super) fn lose_again(&mut self, now: Time, prior_in_flight: u32) {
+        let reached = self.window();
+        if let Phase::Fast { marked, .. } = &mut self.phase {
+            let begins = std::mem::take(marked); // one reduction suffices for the marks and the loss of one window (RFC 3168)
+            if begins && self.options.recovers_as_linux {
+                self.begin_linux_episode(false);
+                self.congestion.on_loss_in_reduction(reached);
+            }
+        } else if self.options.recovers_as_linux && self.lost_a_retransmission() {
+            self.enter_recovery(now, prior_in_flight); // slow start after a timeout ends (`tcp_fastretrans_alert`)
+        }
+    }
+
+    /// Segments from which PRR reduces the window after a loss: the flight, or Linux's window.
+    pub(super) fn reduces_from(&self, window: u32, prior_in_flight: u32) -> u32 {
+        if self.options.recovers_as_linux { window } else { prior_in_flight }
+    }
+
+    /// Whether a reduction without a loss takes a round trip, and not an instant (`tcp_enter_cwr`).
+    pub(super) fn spreads_reductions(&self) -> bool {
+        self.options.follows == Follows::Linux
+    }
+
+    /// Whether a timeout repeats a reduction, so that the threshold stays, and whether F-RTO is to find out if it was spurious. Linux does not
+    /// reduce again for a timeout within a reduction (`tcp_enter_loss`), and doubts it only after a mark.
+    pub(super) fn judge_timeout(&self, was_unanswered: bool) -> (bool, bool) {
+        let has_reduced = matches!(self.phase, Phase::Fast { .. }) && self.options.follows == Follows::Linux;
+        let may_be_spurious = if self.options.recovers_as_linux {
+            was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
+        } else {
+            // RFC 5682 sections 2.1 and 3.1 step 1: not within a recovery from a timeout, nor with SACK within any.
+            self.phase == Phase::Open || !self.options.sack && matches!(self.phase, Phase::Fast { .. })
+        };
+        (was_unanswered || has_reduced, may_be_spurious)
+    }
+
+    /// Begins the episode of a reduction that Linux's undo may revert. Returns whether the sender undoes as Linux.
+    pub(super) fn begin_revertible_episode(&mut self) -> bool {
+        if self.options.recovers_as_linux {
+            self.begin_linux_episode(true);
+        }
+        self.options.recovers_as_linux
     }
 }

@@ -4,7 +4,6 @@ use super::limits::LimitedBy;
 use super::options::Prediction;
 use super::{Episode, Limit, Phase, Sender};
 use crate::tcp::events::AckEvent;
-use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
 /// A sender whose next ACKs are predicted: nothing is lost, sacked or retransmitted, and it only sends new segments. Its methods are
@@ -56,11 +55,7 @@ impl Sender {
         if quiet_until.is_some() {
             self.grow(event);
         } else {
-            self.judge(
-                *event,
-                &Delivered::one_original(self.board.una() - 1, sent, now, self.recovers_as_linux()),
-                Episode::Open,
-            );
+            self.judge(*event, &self.predicted_delivery(sent, now), Episode::Open);
         }
         quiet_until.is_some_and(|instant| instant >= until)
     }

@@ -1,7 +1,7 @@
 //! Recovery: episodes after a loss, a timeout or a congestion mark, and their undo.
 
 use super::{ForwardRto, Phase, Sender};
-use crate::spec::{Follows, SpuriousResponse};
+use crate::spec::SpuriousResponse;
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::{CongestionEvent, CongestionKind};
 use crate::tcp::prr::ProportionalRateReduction;
@@ -21,25 +21,11 @@ impl Sender {
         match verdict.signal {
             Signal::None => {}
             Signal::Loss if self.is_recovering() => self.lose_again(now, prior_in_flight),
-            Signal::Loss | Signal::NewLoss if self.recovers_as_linux() && self.lost_out() == 0 => {
+            Signal::Loss | Signal::NewLoss if self.has_nothing_to_repair() => {
                 self.reduce_once(now, prior_in_flight);
             }
             Signal::Loss | Signal::NewLoss => self.enter_recovery(now, prior_in_flight),
             Signal::Timeout => self.enter_timeout(now, prior_in_flight),
-        }
-    }
-
-    /// A loss in recovery.
-    fn lose_again(&mut self, now: Time, prior_in_flight: u32) {
-        let reached = self.window();
-        if let Phase::Fast { marked, .. } = &mut self.phase {
-            let begins = std::mem::take(marked); // one reduction suffices for the marks and the loss of one window (RFC 3168)
-            if begins && self.recovers_as_linux() {
-                self.begin_linux_episode(false);
-                self.congestion.on_loss_in_reduction(reached);
-            }
-        } else if self.recovers_as_linux() && self.lost_a_retransmission() {
-            self.enter_recovery(now, prior_in_flight); // slow start after a timeout ends (`tcp_fastretrans_alert`)
         }
     }
 
@@ -53,7 +39,7 @@ impl Sender {
         self.announce_reduction();
     }
 
-    fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
+    pub(super) fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
         self.recoveries += 1;
         let window = self.congestion.window();
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
@@ -64,7 +50,7 @@ impl Sender {
             self.congestion.on_recovered(); // a probe had repaired the loss: there is nothing to recover
             return;
         }
-        self.phase = self.reduction(if self.recovers_as_linux() { window } else { prior_in_flight }, false);
+        self.phase = self.reduction(self.reduces_from(window, prior_in_flight), false);
     }
 
     /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments: the flight, or Linux's window.
@@ -77,19 +63,9 @@ impl Sender {
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
         let was_unanswered = std::mem::replace(&mut self.unanswered_timeout, true);
-        // Linux does not reduce again for a timeout within a reduction (`tcp_enter_loss`), and doubts it only after a mark.
-        let has_reduced = matches!(self.phase, Phase::Fast { .. }) && self.options.follows == Follows::Linux;
-        let repeated = was_unanswered || has_reduced;
-        let may_be_spurious = if self.recovers_as_linux() {
-            was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
-        } else {
-            // RFC 5682 sections 2.1 and 3.1 step 1: not within a recovery from a timeout, nor with SACK within any.
-            self.phase == Phase::Open || !self.options.sack && matches!(self.phase, Phase::Fast { .. })
-        };
+        let (repeated, may_be_spurious) = self.judge_timeout(was_unanswered);
         self.timeouts += 1;
-        if self.recovers_as_linux() {
-            self.doubt_reordering();
-        }
+        self.doubt_reordering();
         if self.phase == Phase::Open {
             self.recoveries += 1;
         }
@@ -107,8 +83,8 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
-        if self.recovers_as_linux() {
-            return self.begin_linux_episode(true);
+        if self.begin_revertible_episode() {
+            return;
         }
         let may_undo = self.options.spurious != SpuriousResponse::None || self.options.f_rto;
         self.undo_until = if may_undo { self.board.next() } else { 0 };
@@ -155,7 +131,7 @@ impl Sender {
         let is_news = self.options.sack || !delivered.any_retransmitted;
         let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
         let forward = if original_arrived {
-            return if self.recovers_as_linux() { self.undo_linux_timeout() } else { self.undo() }; // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
+            return self.undo_timeout(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
             if duplicate || delivered.count > 0 {
                 self.retransmit_now = true; // step 3.a: the loss was real, and the hole is sent whatever is in flight
@@ -197,7 +173,7 @@ impl Sender {
         }
     }
 
-    fn undo(&mut self) {
+    pub(super) fn undo(&mut self) {
         self.undone += 1;
         self.congestion.undo();
         self.board.unmark_lost();
@@ -218,7 +194,7 @@ impl Sender {
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
-        if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
+        if self.spreads_reductions() && self.board.outstanding() > 0 {
             self.phase = self.reduction(window, true);
         } else {
             self.congestion.on_recovered(); // the whole reduction came at once

@@ -1,9 +1,7 @@
 //! Segments to send now, within window, receive window, data and pacing.
 
 use super::limits::LimitedBy;
-use super::linux::fin::Fin;
-use super::linux::quantum::Outgoing;
-use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
+use super::{Burst, Fin, ForwardRto, Limit, Outgoing, Phase, Sender, Transmission};
 use crate::units::{Rate, Time};
 
 impl Sender {
@@ -104,7 +102,7 @@ impl Sender {
 
     #[inline(never)]
     fn must_wait(&mut self, now: Time) -> bool {
-        let must_wait = self.linux.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        let must_wait = !self.may_continue_quantum() && !self.is_opening() && !self.probe && !self.retransmit_now;
         if must_wait {
             let is_full = self.counted_in_flight() >= self.window();
             if is_full {

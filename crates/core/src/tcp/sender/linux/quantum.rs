@@ -92,6 +92,12 @@ impl Sender {
         self.linux.as_ref().map(|linux| &linux.quantum).filter(|quantum| quantum.has_room(now))
     }
 
+    /// Whether a segment may be sent before it is due, in the buffer of the last one.
+    #[inline(always)]
+    pub(in crate::tcp::sender) fn may_continue_quantum(&self) -> bool {
+        self.linux.is_some()
+    }
+
     /// The window that the pacing rate spreads over a round trip: in Linux at least what is outstanding (`tcp_update_pacing_rate`).
     #[inline(always)]
     pub(in crate::tcp::sender) fn paced_window(&self, cwnd: f64) -> f64 {
