@@ -44,7 +44,7 @@ def _bars(e: Evaluation, outcome: OutcomeMeasure) -> Figure:
     )
     title = ", ".join([key for key in e.runs.keys if key not in e.stack_keys] + e.by[2:])
     title = title[:1].upper() + title[1:]  # not capitalize(): the names of stacks in keys keep their capitals
-    drawing = chart.bars(
+    drawing = chart.measure_bars(
         shown, outcome.shown, half=outcome.half, counted=outcome.counted, x="group", x_title=title, stacks=e.stacks
     )
     return Figure(outcome.name, outcome.heading, caption, drawing, layout)

@@ -12,7 +12,6 @@ from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import (
     great_losses,
     idle_events,
-    long_delays,
     replaced_impairments,
     unreached_thresholds,
     unused_defaults,
@@ -77,7 +76,6 @@ RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
     unreached_thresholds,
     replaced_impairments,
     idle_events,
-    long_delays,
     great_losses,
     _no_samples,
     _forwarding_nodes,

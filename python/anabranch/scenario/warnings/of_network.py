@@ -14,8 +14,6 @@ from anabranch.scenario.problems import Problem
 if TYPE_CHECKING:
     from anabranch.scenario import Case
 
-LONG_S = 1.0
-"""Four times the delay by way of a geostationary satellite."""
 GREAT_LOSS = 0.5
 
 
@@ -52,17 +50,6 @@ def replaced_impairments(case: "Case") -> Iterator[Problem]:
         if own <= later:
             yield Problem(("impairments", index), "has no effect: later ones name all of its links; leave it out")
         later |= own
-
-
-def long_delays(case: "Case") -> Iterator[Problem]:
-    """Delays above a second in a file of a topology, where a number without unit counts seconds."""
-    section = case.variant.topology
-    delays = {(link.source, link.target): link.delay_s for link in case.topology.links if (link.delay_s or 0) > LONG_S}
-    if section.from_ is not None and delays:
-        (source, target), delay = max(delays.items(), key=lambda one: one[1] or 0)
-        more = "" if len(delays) == 1 else f", and {len(delays) - 1} more links have over {LONG_S:g} s"
-        message = f'gives the link {source} -> {target} a delay of {delay:g} s{more}; a number without unit counts seconds, "5ms" has one'
-        yield Problem(("topology", "from"), message, section.from_)
 
 
 def great_losses(case: "Case") -> Iterator[Problem]:

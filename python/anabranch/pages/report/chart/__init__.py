@@ -5,7 +5,7 @@ same colour in all charts, if they get the same list of stacks. Columns may have
 own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
-from anabranch.pages.report.chart.bars import UPRIGHT_BARS, bars, goodput_bars, height_of_bars
+from anabranch.pages.report.chart.bars import UPRIGHT_BARS, goodput_bars, height_of_bars, measure_bars
 from anabranch.pages.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.pages.report.chart.empirical import distributions
 from anabranch.pages.report.chart.load_map import link_map
@@ -20,7 +20,6 @@ __all__ = [
     "PALETTE",
     "UPRIGHT_BARS",
     "Measure",
-    "bars",
     "by_size",
     "digits",
     "distinct_colours",
@@ -30,6 +29,7 @@ __all__ = [
     "link_estimates",
     "link_map",
     "link_time_series",
+    "measure_bars",
     "pareto",
     "rate",
     "route_timeline",

@@ -20,12 +20,14 @@ _BAR, _LINE = 17, 15
 
 
 def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
-    """:func:`bars` of goodput, from what :func:`anabranch.results.statistics.summary` returns."""
+    """:func:`measure_bars` of goodput, from what :func:`anabranch.results.statistics.summary` returns."""
     shown = rate("goodput_bps", "Goodput", largest(summary["goodput_bps"]))
-    return bars(summary, shown, half="goodput_interval_bps", counted="runs", x=x, x_title=x_title, stacks=stacks)
+    return measure_bars(
+        summary, shown, half="goodput_interval_bps", counted="runs", x=x, x_title=x_title, stacks=stacks
+    )
 
 
-def bars(
+def measure_bars(
     table: pl.DataFrame,
     shown: Measure,
     *,
