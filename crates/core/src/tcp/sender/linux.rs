@@ -40,6 +40,8 @@ pub(super) struct LinuxState {
     first_again: Time,
     /// When the segment was sent whose timestamp ACKs echo (`rcv_tsecr`).
     echoed: Time,
+    /// Whether the ACK that advanced last echoes an earlier retransmission than the last one, at an unknown time.
+    echoes_unknown: bool,
     /// When the latest ACK was sent, by its timestamp (`ts_recent`).
     latest_ack: u32,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
@@ -65,6 +67,7 @@ impl Default for LinuxState {
             unreported: None,
             first_again: Time::ZERO,
             echoed: Time::ZERO,
+            echoes_unknown: false,
             latest_ack: 0,
             restores: false,
             unmarked: 0,
@@ -133,8 +136,9 @@ impl Sender {
             None => self.board.first_sent(una),
         };
         let Some(linux) = &mut self.linux else { return Time::ZERO };
+        linux.echoes_unknown = sent.is_none() && ack.echoes_retransmission;
         linux.echoed = linux.echoed.max(sent.unwrap_or_default());
-        linux.echoed
+        if linux.echoes_unknown { Time::ZERO } else { linux.echoed }
     }
 
     /// The RTT by an echoed timestamp (`tcp_ack_update_rtt`). The segment with it was sent at `sent`.
@@ -142,9 +146,10 @@ impl Sender {
         TIMESTAMP_TICK * u64::from((timestamp(now) - timestamp(sent)).max(1))
     }
 
-    /// When the segment was sent whose timestamp the ACK echoes that advanced last.
+    /// When the segment was sent whose timestamp the ACK echoes that advanced last, if that is known.
     pub(super) fn echoed(&self) -> Option<Time> {
-        self.linux.as_ref().map(|linux| linux.echoed).filter(|echoed| *echoed > Time::ZERO)
+        let linux = self.linux.as_ref().filter(|linux| !linux.echoes_unknown)?;
+        Some(linux.echoed).filter(|echoed| *echoed > Time::ZERO)
     }
 
     /// The oldest transmission whose timestamp is at most one tick older than now's (PAWS, RFC 7323 section 5.3). Zero for a
@@ -288,7 +293,7 @@ impl Sender {
     fn original_came(&self) -> bool {
         self.options.spurious == SpuriousResponse::Eifel
             && self.linux.as_ref().is_some_and(|linux| {
-                let is_before = timestamp(linux.echoed) < timestamp(linux.first_again);
+                let is_before = !linux.echoes_unknown && timestamp(linux.echoed) < timestamp(linux.first_again);
                 linux.undo_from.is_some() && (linux.unreported.is_none() || is_before)
             })
     }
