@@ -21,7 +21,7 @@ from anabranch.results import comparison
 from anabranch.results.result import Result
 from anabranch.runs import execute
 from anabranch.runs.errors import RunError
-from bench.predict.__main__ import completions
+from validation.predict.__main__ import completions
 
 SCENARIO = """
 title = "Two limits"

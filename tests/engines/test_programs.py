@@ -22,7 +22,7 @@ def test_the_packaged_objects_were_compiled_from_the_sources_of_today() -> None:
 
 
 def test_the_core_has_the_layout_of_the_package() -> None:
-    core = SOURCES.parent / "crates" / "core" / "src" / "tcp" / "congestion" / "program" / "layout.btf"
+    core = SOURCES.parent / "crates" / "core" / "src" / "tcp" / "congestion" / "linux" / "program" / "layout.btf"
     assert core.read_bytes() == programs.LAYOUT.read_bytes(), "run: make programs"
 
 

@@ -138,7 +138,7 @@ def test_what_is_no_class_in_a_file_is_refused(directory: Path, python: str, pro
 
 
 def test_a_class_of_another_kind_is_refused_before_the_run(directory: Path) -> None:
-    with pytest.raises(RunError, match=r"Stranger must be a class derived from anabranch\.control\.Control"):
+    with pytest.raises(RunError, match=r"Stranger must be a class derived from anabranch\.Control"):
         scenario(directory, "controls.py:Stranger").run()
 
 

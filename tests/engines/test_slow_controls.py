@@ -155,7 +155,7 @@ def test_the_replay_of_an_endless_control_can_be_interrupted(tmp_path: Path, mon
     assert not Scenario.load(path).run(directory=tmp_path / "out").interrupted
     (tmp_path / "reached").unlink()
     (tmp_path / "slow").touch()
-    code, said = interrupted(tmp_path, ["replay", "out", "--at", "2s"], signal.SIGTERM, "reached")
+    code, said = interrupted(tmp_path, ["replay", "out", "--at", "2s", "--run-control"], signal.SIGTERM, "reached")
     assert code == 130, said
     assert "Traceback" not in said
 

@@ -79,8 +79,8 @@ def test_the_base_runs_a_scenario_and_draws_a_map_without_any_extra(tmp_path: Pa
     (tmp_path / "tiny.toml").write_text(SCENARIO, encoding="utf-8")
     refused = without(blocked, "run", "tiny.toml", folder=tmp_path)
     assert refused.returncode == 1
-    assert refused.stderr == (
-        "the charts of a report: altair and vl_convert are not installed; run: pip install 'anabranch[figures]'\n"
+    assert refused.stderr.splitlines()[-1] == (
+        "the charts of a report: altair and vl_convert are not installed; run: pip install 'anabranch[figures]'"
     )
     assert not (tmp_path / "runs").exists()
     ran = without(blocked, "run", "tiny.toml", "--no-report", folder=tmp_path)

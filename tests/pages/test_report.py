@@ -198,7 +198,7 @@ class TestPage:
         runs = {run["run"]: run["variant"]["stack"] for run in manifest["runs"]}
         rates = {"newreno": 18.5e6, "cubic": 19e6, "mprc": 19.2e6}
         means = pl.Series([rates[runs[run]] for run in flows["run"]])
-        flows.with_columns(goodput_bps=means).write_parquet(directory / "flows.parquet")
+        replace_table(directory / "flows.parquet", flows.with_columns(goodput_bps=means))
         seen = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")).seen
         assert "Of 3 treatments, mprc" in seen
         assert "The next is cubic · spray, 1.04 ± 0.00 % behind. Of the others, 2 are within 5 % of the best." in seen

@@ -226,7 +226,7 @@ def test_twelve_variants_of_lasting_and_short_flows_fit_four_screens(browser: Br
     Scenario(document).run(directory=tmp_path / "run")
     path = report.write([tmp_path / "run"], tmp_path / "report.html")
     open_report(browser, path, unfolded=False)
-    assert "finishes flows soonest" in browser.evaluate("document.querySelector('#answer').textContent")
+    assert "over the flows with a size" in browser.evaluate("document.querySelector('#answer').textContent")
     assert browser.evaluate("document.querySelectorAll('#ranking-goodput tbody tr').length") == 12
     assert browser.evaluate("document.documentElement.scrollHeight") <= 4 * 900
 

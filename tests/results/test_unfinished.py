@@ -1,6 +1,5 @@
 """Nothing that a run says depends on how long an unfinished flow had run, or on a run that was interrupted."""
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_fixture import write_run_directory
+from report_fixture import change_manifest, replace_table, write_run_directory
 
 from anabranch.pages.report import page
 from anabranch.results.result import Result
@@ -32,7 +31,7 @@ def everything(directory: Path) -> str:
 
 def changed(directory: Path, name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     path = directory / f"{name}.parquet"
-    change(pl.read_parquet(path)).write_parquet(path)
+    replace_table(path, change(pl.read_parquet(path)))
 
 
 @pytest.fixture
@@ -93,16 +92,13 @@ def test_samples_of_an_interrupted_run_enter_no_figure(directory: Path, tmp_path
     for name in ("flows", "links"):
         for path in (other / "series").glob(f"{name}-5-*.parquet"):
             samples = pl.read_parquet(path)
-            samples.with_columns(pl.col(pl.Float64).exclude("time_s") / 2).write_parquet(path)
+            replace_table(path, samples.with_columns(pl.col(pl.Float64).exclude("time_s") / 2))
     assert everything(directory) == everything(other)
 
 
 def test_a_result_of_interrupted_runs_only_has_no_figures_and_says_why(directory: Path) -> None:
-    path = directory / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    for run in manifest["runs"]:
-        run["status"] = "interrupted"
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    runs = Result.load(directory).manifest["runs"]
+    change_manifest(directory, runs=[run | {"status": "interrupted"} for run in runs])
     table, *others = tables(read([directory]))
     assert not others
     assert [row[2] for row in table.rows] == ["0 of 3"] * 2

@@ -12,7 +12,7 @@ from anabranch.foundation.array_types import Columns
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.results.schema import TABLES
 
-_PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "size_bytes")
+PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "size_bytes")
 """Columns of flows that the scenario says."""
 
 
@@ -46,7 +46,7 @@ class PredictedRun:
         self._prediction: _core.Prediction | None = None
         self._end_s: float = spec["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (spec["duration"] - spec["warm_up"]) / PICOSECONDS_PER_SECOND
-        self._may_mark = np.array([_may_mark(link["queue"], spec) for link in spec["links"]])
+        self._may_mark = np.array([may_mark(link["queue"], spec) for link in spec["links"]])
         self._warm_up_s = spec["warm_up"] / PICOSECONDS_PER_SECOND
 
     def advance(self, _events: int) -> bool:
@@ -75,7 +75,7 @@ class PredictedRun:
         planned = self._prediction.planned_flows()
         unknown = np.full(len(planned["flow"]), np.nan)
         columns: dict[str, Any] = {column.name: unknown for column in TABLES["flows"]}
-        columns |= {name: planned[name] for name in _PLANNED} | dict(self._prediction.flows())
+        columns |= {name: planned[name] for name in PLANNED} | dict(self._prediction.flows())
         end_s = planned["start_s"] + columns["fct_s"]
         columns["end_s"] = np.where(end_s <= self._end_s, end_s, np.nan)
         ended = ~np.isnan(columns["end_s"])
@@ -163,7 +163,8 @@ class PredictedRun:
         return b""
 
 
-def _may_mark(queue: Mapping[str, Any], spec: CompiledRun) -> bool:
+def may_mark(queue: Mapping[str, Any], spec: CompiledRun) -> bool:
+    """Whether a queue may mark packets of a run instead of dropping them."""
     marks = queue["discipline"] == "ecn-threshold" or queue.get("ecn", False)
     return bool(marks) and any(stack["ecn"] for stack in spec["stacks"])
 

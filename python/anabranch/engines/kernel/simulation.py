@@ -20,6 +20,7 @@ from anabranch.engines.kernel.linux_programs.loaded import available
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
 from anabranch.engines.packet import CompiledRun
+from anabranch.engines.predict import PLANNED
 from anabranch.foundation.array_types import Columns
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.results.schema import TABLES
@@ -110,7 +111,7 @@ class KernelSimulation:
         measured = self._run.flows()
         count = len(planned["flow"])
         columns = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}  # which Linux may not report
-        columns |= dict(planned) | dict(measured)
+        columns |= {name: planned[name] for name in (*PLANNED, "idle_fct_s")} | dict(measured)
         columns["fct_s"] = columns["end_s"] - columns["start_s"]
         columns["slowdown"] = columns["fct_s"] / columns["idle_fct_s"]
         sent = columns["segments_sent"]
