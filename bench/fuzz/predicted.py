@@ -87,9 +87,9 @@ def _of_flows(flows: Columns) -> Iterator[str]:
 
 
 def _of_links(spec: Mapping[str, Any], links: Columns) -> Iterator[str]:
-    may_mark = np.array([may_mark(link["queue"], spec) for link in spec["links"]])
+    marking = np.array([may_mark(link["queue"], spec) for link in spec["links"]])
     for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
-        is_unknown = may_mark & (name == "queue_drop_ratio")  # the model does not tell marks from drops
+        is_unknown = marking & (name == "queue_drop_ratio")  # the model does not tell marks from drops
         if np.isnan(links[name][~is_unknown]).any():
             yield f"{name} of a link is no number"
         yield from beyond(f"{name} of link", links[name], 0, 1)
