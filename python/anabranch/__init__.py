@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anabranch.compile.warnings import route_warnings
     from anabranch.engineering import plan, predict, robust, routes
     from anabranch.engines import control, drill
     from anabranch.engines.control import Control
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Control", "Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "control", "drill", "flow_trace", "plan",
-    "predict", "report", "robust", "routes", "run", "statistics", "sweep", "topologies", "version",
+    "predict", "report", "robust", "route_warnings", "routes", "run", "statistics", "sweep", "topologies", "version",
 ]  # fmt: skip
 
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "Sweep": "anabranch.studies.sweep",
     "SweepResult": "anabranch.studies.sweep",
     "flow_trace": "anabranch.scenario.trace",
+    "route_warnings": "anabranch.compile.warnings",
     "run": "anabranch.runs.execution",
 }
 """Where a name is defined."""

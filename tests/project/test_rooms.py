@@ -14,7 +14,14 @@ ROOMS = (
     *("pages", "studies", "cli"),
 )
 """From the lowest to the highest."""
-FACE = {"Result": "results", "Scenario": "scenario", "version": None, "_core": None}
+FACE = {
+    "Result": "results",
+    "Scenario": "scenario",
+    "route_warnings": "compile",
+    "run": "runs",
+    "version": None,
+    "_core": None,
+}
 """Names that rooms may import from the package itself, and the room of each."""
 EXCEPTIONS = {
     ("scenario/__init__.py", "runs"),  # Scenario.run(): the data start their own engine, an alias of anabranch.run

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anabranch.scenario import Case
 
 
-def routes(case: "Case") -> Iterator[Problem]:
+def route_warnings(case: "Case") -> Iterator[Problem]:
     """Fewer paths than a routing asks for, DCTCP in queues that do not mark, round trips beyond the greatest FastRTO or the run, queues far
     shorter than long flows need, pairs that failures leave without a path."""
     if not _is_concerned(case):

@@ -158,13 +158,13 @@ class Scenario:
     @cached_property
     def warnings(self) -> Listing:
         """Warnings about all variants: values that may be mistakes (:mod:`anabranch.scenario.warnings`, :mod:`anabranch.compile.warnings`)."""
-        from anabranch.compile.warnings import routes
+        from anabranch import route_warnings
 
         combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
         found = [
             self._in_document(problem, values)
             for case, values in combinations
-            for problem in (*warnings.of(case), *routes(case))
+            for problem in (*warnings.of(case), *route_warnings(case))
         ]
         return self.listing([*walk.multiplied(self._matrix), *found])
 
@@ -201,7 +201,7 @@ class Scenario:
         threads: int | None = None,
     ) -> "Result":
         """Run all variants with one seed, several, or the scenario's: :func:`anabranch.run`."""
-        from anabranch.runs.execution import run
+        from anabranch import run
 
         return run(self, engine, seed, seeds, directory, jobs, threads)
 
