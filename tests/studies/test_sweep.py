@@ -241,7 +241,7 @@ def test_a_run_that_is_cut_short_has_no_result(tmp_path: Path, monkeypatch: pyte
         if len(began) == 2 and simulation.steps == 3:
             stop.set()
 
-    def make(engine: str, spec: CompiledRun) -> FakeSimulation:
+    def make(engine: str, stop: Event, spec: CompiledRun) -> FakeSimulation:
         began.append(engine)
         return FakeSimulation(spec, interrupt)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -98,7 +97,6 @@ def _claim(ratios: Ratios, two_at_once: Ratios, bulk: Ratios) -> Claim:
         "short-flows-gain-less",
         [*gains, *less],
         rows=rows,
-        finished=f"{floor(1e4 * ratios.table['finished'].to_numpy().min()) / 100:g}",
         same_receiver=" and ".join(f"the {scheme.label} gains {gain(same[scheme])} %" for scheme in delayed),
         two_at_once=gain(two_at_once.at()),
         reason_applies=not all(gains),
