@@ -119,7 +119,8 @@ mod tests {
         }
         let info = tcp_info(&sender).unwrap();
         assert_eq!((info.sent, info.retransmits, info.in_flight, info.ssthresh), (3, 0, 0, None));
-        assert!(info.busy > Duration::ZERO && info.window_limited == Duration::ZERO);
+        // Linux counts whole ticks of its clock: such a short exchange may be busy for none.
+        assert_eq!(info.window_limited, Duration::ZERO);
         assert!(info.cwnd >= 10 && info.srtt.unwrap() >= info.min_rtt.unwrap());
         assert!(tcp_info(std::io::stdin()).is_err());
     }
