@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def route_warnings(case: "Case") -> Iterator[Problem]:
-    """Fewer paths than a routing asks for, DCTCP in queues that do not mark, round trips beyond the greatest FastRTO or the run, queues far
-    shorter than long flows need, pairs that failures leave without a path."""
+    """What the core finds in a compiled run.
+
+    A routing has fewer paths than it asks for, or failures leave a pair without one. DCTCP meets queues that do not mark. A round trip is
+    longer than the greatest FastRTO or the run. A queue is far shorter than long flows need.
+    """
     if not _is_concerned(case):
         return
     spec = compile_run(case, case.variant.run.seed_list()[0])
