@@ -2,8 +2,8 @@
 
 >>> from anabranch import Scenario
 >>> result = Scenario.load("scenarios/abilene.toml", {"run.duration": "1s", "run.warm_up": "0s"}).run(seed=1)
->>> result.flows.height  # a polars frame, here with one flow of each of 12 variants
-12
+>>> result.flows.height  # a polars frame, here with one flow of each of 18 variants
+18
 
 Import names and modules from here: ``from anabranch import Scenario, topologies``. The rooms below are for developers
 (docs/development/architecture.md). A room imports only those under it.

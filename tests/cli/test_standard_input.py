@@ -57,6 +57,15 @@ def test_check_compare_and_sweep_read_it_too(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "stdin").is_dir()
 
 
+def test_a_named_pipe_is_read_and_refused_if_no_process_writes_into_it(tmp_path: Path) -> None:
+    """A writer blocks until the pipe has a reader, and may come a little later."""
+    os.mkfifo(tmp_path / "pipe.toml")
+    read = anabranch(tmp_path, "(sleep 0.7; cat scenario.txt > pipe.toml) & anabranch check pipe.toml")
+    assert (read.returncode, read.stdout) == (0, "pipe.toml: 1 variant x 1 seed, no problems\n")
+    refused = anabranch(tmp_path, "anabranch check pipe.toml")
+    assert (refused.returncode, "into which no process writes" in refused.stderr) == (1, True)
+
+
 def test_problems_name_standard_input_and_the_line(tmp_path: Path) -> None:
     done = anabranch(tmp_path, "anabranch check -", SCENARIO.replace('"2s"', '"2 parsecs"'))
     assert done.returncode == 1

@@ -2,12 +2,15 @@
 
 import json
 import os
+import select
 import stat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 LARGEST_FILE = 64 * 2**20
 """Bytes; fifty times the largest topology that TopoHub has."""
+WRITER_WITHIN_S = 1.0
+"""Seconds within which a process must begin to write into a named pipe that a command reads."""
 STANDARD_INPUT = Path("/dev/stdin")
 _DESCRIPTORS = (str(STANDARD_INPUT), "/dev/fd/", "/proc/self/fd/")
 
@@ -92,13 +95,26 @@ def document(path: Path, largest: int = LARGEST_FILE) -> Document:
         return Document(text(path, largest), str(path), path.parent)
     name = "standard input" if path == STANDARD_INPUT else str(path)
     try:
-        with open(0 if path == STANDARD_INPUT else path, "rb", closefd=path != STANDARD_INPUT) as stream:
+        with _opened_stream(path) as stream:
             data = stream.read(largest + 1)
     except OSError as error:
         raise InputError(name, f"cannot be read ({error.strerror})") from None
     if len(data) > largest:
         raise InputError(name, f"is too large: at most {largest} bytes are read")
     return Document(_decoded(data, name), name, Path())
+
+
+def _opened_stream(path: Path) -> BinaryIO:
+    if path == STANDARD_INPUT:
+        return open(0, "rb", closefd=False)
+    if str(path).startswith(_DESCRIPTORS):
+        return open(path, "rb")
+    stream = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # without this flag, it waits for a writer
+    if not select.select([stream], [], [], WRITER_WITHIN_S)[0]:
+        stream.close()
+        raise InputError(path, "cannot be read: it is a pipe into which no process writes")
+    os.set_blocking(stream.fileno(), True)
+    return stream
 
 
 def stem(path: Path) -> str:
