@@ -109,12 +109,12 @@ def _opened_stream(path: Path) -> BinaryIO:
         return open(0, "rb", closefd=False)
     if str(path).startswith(_DESCRIPTORS):
         return open(path, "rb")
-    stream = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # without this flag, it waits for a writer
-    if not select.select([stream], [], [], WRITER_WITHIN_S)[0]:
-        stream.close()
+    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a blocking open waits for a writer, without end
+    if not select.select([pipe], [], [], WRITER_WITHIN_S)[0]:
+        os.close(pipe)
         raise InputError(path, "cannot be read: it is a pipe into which no process writes")
-    os.set_blocking(stream.fileno(), True)
-    return stream
+    os.set_blocking(pipe, True)
+    return open(pipe, "rb")
 
 
 def stem(path: Path) -> str:
