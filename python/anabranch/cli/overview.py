@@ -9,6 +9,7 @@ import textwrap
 PURPOSE = "Finds, predicts and proves the best way to carry TCP over a network."
 INSTALL_COMPLETION = "--install-completion"
 COMMANDS = {
+    "advise": "Find the routes, the forwarding and the TCP stack that carry the traffic of a network best.",
     "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
     "compare": "Run a scenario by several engines, and compare them flow by flow and link by link.",
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",

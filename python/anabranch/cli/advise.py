@@ -1,0 +1,324 @@
+"""``anabranch advise``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.options import OUTPUT, SEARCH, TOPOLOGY, TRAFFIC, Json, Share, Whole, at_least, rate_bps, seconds
+from anabranch.cli.output import count, json_text, say, tell
+from anabranch.foundation.output_files import require_directory
+from anabranch.foundation.text_table import TextTable, percent, print_table, quantity
+
+if TYPE_CHECKING:
+    from anabranch.studies.advise.answer import Advice, Line
+    from anabranch.studies.advise.question import Question
+    from anabranch.studies.advise.race import Standing
+
+_SHOWN = 5
+NOT_MODELLED = (
+    "Not modelled: other traffic than the question's, the processors of hosts, and middleboxes. Rates are those of the simulated network; "
+    "`anabranch compare` runs the answer by real Linux."
+)
+
+
+@Parameter(name="*", group=TRAFFIC)
+@dataclass(frozen=True)
+class Asked:
+    """The traffic, and what counts."""
+
+    pair: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="Source and destination of bulk flows, with a comma: --pair Seattle,Atlanta. May be repeated.",
+        ),
+    ] = None
+    demands: Annotated[Path | None, Parameter(help="Instead of --pair: a file with the rate of each pair.")] = None
+    flows: Annotated[Whole, Parameter(help="Flows of each pair.")] = 1
+    size: Annotated[
+        str | None, Parameter(help="With --objective completion: bytes that each flow transfers, such as 1MB.")
+    ] = None
+    objective: Annotated[
+        Literal["goodput", "worst-flow", "completion"],
+        Parameter(help="The total goodput, the least goodput of a flow, or the mean completion time."),
+    ] = "goodput"
+
+
+@Parameter(name="*", group=TOPOLOGY)
+@dataclass(frozen=True)
+class Completion:
+    """Attributes that the topology lacks."""
+
+    capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None
+    loss: Annotated[Share | None, Parameter(help="Loss ratio of every link: 0.001 or 0.1%.")] = None
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True)
+class Searching:
+    """What may be chosen, and for how long it is searched."""
+
+    only: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="What you can change: linux, no-bbr, one-path, no-spraying, routes, hosts. May be repeated; all then hold.",
+        ),
+    ] = None
+    stack: Annotated[
+        list[str] | None, Parameter(negative="", help="Choose among these stacks (presets) alone. May be repeated.")
+    ] = None
+    time: Annotated[str, Parameter(help="Time of the search, such as 30s.")] = "60s"
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Files, and the form of the answer."""
+
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=["--out", "-o"],
+            help="Write a scenario of the answer, its routes, and settings of Linux into this directory.",
+        ),
+    ] = None
+    json: Json = False
+
+
+def advise(
+    network: Annotated[
+        str, Parameter(help="A TopoHub name, a built-in, a topology file, or a scenario (its topology and traffic).")
+    ],
+    /,
+    *,
+    asked: Asked = Asked(),
+    completion: Completion = Completion(),
+    searching: Searching = Searching(),
+    output: Output = Output(),
+) -> int:
+    """Find the routes, the forwarding and the TCP stack that carry the traffic of a network best.
+
+    Predicts all combinations, simulates those that may be best, and decides by longer runs with more seeds. Ctrl-C answers by what it knows and
+    ends with status 130.
+    """
+    from threading import Event
+
+    from anabranch.foundation.interrupts import Interruptible
+    from anabranch.foundation.progress import StatusLine
+    from anabranch.studies.advise import RESTRICTIONS
+    from anabranch.studies.advise import advise as find
+
+    at_least(1, flows=asked.flows)
+    time_s = seconds("--time", searching.time)
+    for name in searching.only or ():
+        if name not in RESTRICTIONS:
+            raise UsageError(f"--only {name}: must be one of {', '.join(RESTRICTIONS)}")
+    if output.out is not None:
+        require_directory(output.out)
+    question = _question(network, asked, completion)
+    stop = Event()
+    with Interruptible(stop), StatusLine() as line:
+        advice = find(
+            question, only=searching.only or (), stacks=searching.stack, time_s=time_s, stop=stop, say=line.say
+        )
+    if output.json:
+        print(json_text(document(advice)))
+    else:
+        _tell(advice)
+    if output.out is not None:
+        from anabranch.studies.advise.files import SCENARIO, write
+
+        written = write(advice, output.out)
+        say(
+            f"Wrote {count(len(written), 'file')} into {output.out}; `anabranch run {output.out / SCENARIO}` runs the answer beside the baseline"
+        )
+    return INTERRUPTED if advice.interrupted else DONE
+
+
+def _question(network: str, asked: Asked, completion: Completion) -> "Question":
+    from anabranch.scenario import Scenario
+    from anabranch.studies.advise import Question
+
+    if (asked.size is not None) != (asked.objective == "completion"):
+        raise UsageError("--size and --objective completion go together: a flow without a size has no completion")
+    if network.endswith(".toml"):
+        if asked.pair or asked.demands or asked.size:
+            raise UsageError(
+                f"--pair, --demands and --size go with a topology; {network} is a scenario, which has its own traffic"
+            )
+        return Question.of_scenario(Scenario.load(network), asked.objective)
+    if (asked.pair is None) == (asked.demands is None):
+        raise UsageError("give either --pair FROM,TO or --demands FILE: which traffic to carry")
+    pairs = []
+    for text in asked.pair or ():
+        source, comma, target = text.partition(",")
+        if not comma or not source or not target:
+            raise UsageError(f"--pair {text}: must be two nodes with a comma, such as Seattle,Atlanta")
+        pairs.append((source.strip(), target.strip()))
+    if completion.capacity is not None:
+        rate_bps("--capacity", completion.capacity)
+    return Question.of_network(
+        network,
+        pairs=pairs,
+        demands=asked.demands,
+        flows=asked.flows,
+        size=asked.size,
+        capacity=completion.capacity,
+        loss=completion.loss,
+        objective=asked.objective,
+    )
+
+
+def document(advice: "Advice") -> dict[str, Any]:
+    """The answer for JSON."""
+    return {
+        "network": advice.question.name,
+        "objective": advice.question.objective,
+        "candidates": advice.candidates,
+        "runs": advice.runs,
+        "virtual_s": advice.virtual_s,
+        "decided": advice.decided,
+        "timed_out": advice.timed_out,
+        "interrupted": advice.interrupted,
+        "baseline": None if advice.baseline is None else _one(advice, advice.baseline),
+        "answers": [
+            {
+                "restriction": line.restriction or None,
+                "best": _one(advice, line.best),
+                "as_good": [_one(advice, other) for other in line.alike],
+                "undecided": [_one(advice, other) for other in line.undecided],
+            }
+            for line in advice.lines
+        ],
+        "not_simulated": [{"stack": one.stack, "routing": one.routing.name} for one, _ in advice.untried],
+    }
+
+
+def _one(advice: "Advice", standing: "Standing") -> dict[str, Any]:
+    from anabranch.studies.advise.trials import PRICES
+
+    is_time = advice.question.objective == "completion"
+    interval = advice.interval(standing)
+    return {
+        "stack": standing.candidate.stack,
+        "routing": standing.candidate.routing.name,
+        "written": dict(standing.candidate.routing.written),
+        "completion_s" if is_time else "goodput_bps": 1 / standing.value if is_time else standing.value,
+        "interval": None
+        if interval is None
+        else sorted(1 / bound for bound in interval)
+        if is_time
+        else list(interval),
+        "seeds": len(standing.trials),
+        "seconds": standing.seconds,
+        "times_baseline": advice.times(standing),
+    } | {name: standing.price(name) for name in PRICES}
+
+
+def _tell(advice: "Advice") -> None:
+    best = advice.lines[0]
+    tell(
+        f"Use {best.best.candidate.name}: {_value(advice, best.best)}{_margin(advice, best.best)}{_times(advice, best.best)}."
+    )
+    tell(" ".join(_others(best)))
+    tell()
+    head = (
+        "under a restriction",
+        "stack",
+        "routing",
+        _head(advice),
+        "times",
+        "seeds",
+        "spurious",
+        "reassembly",
+        "longest stall",
+        "fairness",
+    )
+    lines = [*advice.lines]
+    rows = [_row(advice, line.restriction or "best of all", line.best) for line in lines]
+    if advice.baseline is not None:
+        rows.append(_row(advice, "today: OSPF, linux-cubic", advice.baseline))
+    print_table(TextTable(head, rows, 3))
+    tell(
+        f"{count(advice.runs, 'run')} of {advice.candidates} combinations, {advice.virtual_s:.0f} s of virtual time; {_end(advice)}."
+    )
+    if advice.untried:
+        names = ", ".join(one.name for one, _ in advice.untried[:3])
+        tell(
+            f"Not simulated, and by their predictions not excluded: {count(len(advice.untried), 'combination')}, such as {names}."
+        )
+    tell(NOT_MODELLED)
+
+
+def _end(advice: "Advice") -> str:
+    if advice.decided:
+        return "the order is decided"
+    if advice.interrupted:
+        return "the search was interrupted"
+    return (
+        "the time was over: --time 5min decides more"
+        if advice.timed_out
+        else "some stay undecided after the most seeds"
+    )
+
+
+def _others(line: "Line") -> list[str]:
+    said = []
+    for what, standings in (
+        ("As good within 2 %", line.alike),
+        (f"Undecided after {count(len(line.best.trials), 'seed')}", line.undecided),
+    ):
+        if standings:
+            more = f", and {len(standings) - _SHOWN} more" if len(standings) > _SHOWN else ""
+            said.append(f"{what}: {', '.join(one.candidate.name for one in standings[:_SHOWN])}{more}.")
+    return said or ["No other comes near it."]
+
+
+def _row(advice: "Advice", name: str, standing: "Standing") -> tuple[str, ...]:
+    times = advice.times(standing)
+    return (
+        name,
+        standing.candidate.stack,
+        standing.candidate.routing.name,
+        _value(advice, standing),
+        "-" if times is None else f"{times:.3g}",
+        str(len(standing.trials)),
+        percent(standing.price("spurious")),
+        quantity(standing.price("reassembly_bytes"), "B"),
+        quantity(standing.price("stall_s"), "s"),
+        f"{standing.price('jain'):.2f}",
+    )
+
+
+def _head(advice: "Advice") -> str:
+    return {"goodput": "goodput", "worst-flow": "worst flow", "completion": "completion"}[advice.question.objective]
+
+
+def _value(advice: "Advice", standing: "Standing") -> str:
+    return (
+        quantity(1 / standing.value, "s")
+        if advice.question.objective == "completion"
+        else quantity(standing.value, "bit/s")
+    )
+
+
+def _margin(advice: "Advice", standing: "Standing") -> str:
+    interval = advice.interval(standing)
+    if interval is None:
+        return " (one seed)"
+    if advice.question.objective == "completion":
+        low, high = sorted(quantity(1 / bound, "s") for bound in interval)
+    else:
+        low, high = (quantity(max(0.0, bound), "bit/s") for bound in interval)
+    return f" ({low} to {high}, 90 % over {count(len(standing.trials), 'seed')})"
+
+
+def _times(advice: "Advice", standing: "Standing") -> str:
+    times = advice.times(standing)
+    if times is None or advice.baseline is None or standing is advice.baseline:
+        return ""
+    return f", {times:.3g} times what linux-cubic has on OSPF's path ({_value(advice, advice.baseline)})"
