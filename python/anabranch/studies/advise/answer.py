@@ -21,7 +21,7 @@ from anabranch.studies.advise.candidates import (
 )
 from anabranch.studies.advise.question import Question
 from anabranch.studies.advise.race import Race, Standing, is_alike, may_be_better
-from anabranch.studies.advise.trials import PredictedValue, Laboratory
+from anabranch.studies.advise.trials import Laboratory, PredictedValue
 
 CONFIDENCE = 0.9
 """Of the intervals of means over seeds."""
@@ -136,7 +136,7 @@ def advise(
         if name not in only
     }
     groups = {name: group for name, group in groups.items() if group and (name == _ALL or len(group) < len(allowed))}
-    race = Race(laboratory, allowed, groups, _round_trip(topology, pairs), time_s, stop, say)
+    race = Race(laboratory, allowed, groups, round_trip(topology, pairs), time_s, stop, say)
     baseline = [n for n, one in enumerate(allowed) if (one.stack, one.routing.name) == (DEFAULT_STACK, DEFAULT_ROUTING)]
     race.run(baseline)
     lines = [line for name in groups if (line := _line(race, name)) is not None]
@@ -194,7 +194,7 @@ def network_of(spec: dict[str, Any]) -> tuple[Topology, list[tuple[str, str]], i
     return topology, list(pairs), max(group["flows_per_pair"] for group in spec["traffic"])
 
 
-def _round_trip(topology: Topology, pairs: Sequence[tuple[str, str]]) -> float:
+def round_trip(topology: Topology, pairs: Sequence[tuple[str, str]]) -> float:
     """Half as long again as the longest round trip over paths of least delay, seconds: other paths are longer."""
     routes = Search(topology).routes("delay", list(dict.fromkeys(pair[0] for pair in pairs)))
     wanted = set(pairs)

@@ -35,7 +35,7 @@ class RoutingCandidate:
     """A routing, how a scenario writes it, and what is known of it."""
 
     name: str
-    written: Mapping[str, Any]
+    written: Mapping[str, Any] = field(hash=False)
     paths: int
     """The most paths of any pair."""
     per: str

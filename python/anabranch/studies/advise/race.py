@@ -11,7 +11,7 @@ import numpy as np
 
 from anabranch.studies.advise.candidates import Candidate
 from anabranch.studies.advise.surrogate import estimates
-from anabranch.studies.advise.trials import PredictedValue, Laboratory, Trial
+from anabranch.studies.advise.trials import Laboratory, PredictedValue, Trial
 
 ROUND_TRIPS = 100
 """The least length of a run."""
