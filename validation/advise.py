@@ -60,7 +60,7 @@ def network(number: int) -> Question:
     nodes = [f"n{index}" for index in range(draw.randint(6, 14))]
     links = []
     for index, node in enumerate(nodes[1:], start=1):
-        for other in {*draw.sample(nodes[:index], min(index, draw.choice((1, 2, 2, 3))))}:
+        for other in draw.sample(nodes[:index], min(index, draw.choice((1, 2, 2, 3)))):
             link = {
                 "source": node,
                 "target": other,
