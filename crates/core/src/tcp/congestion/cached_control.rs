@@ -2,8 +2,7 @@
 //!
 //! The sender reads both for every segment. A copy within the sender's own state saves a virtual call and a cache line each time.
 
-use super::CongestionControl;
-use super::linux::LinuxControl;
+use super::{CongestionControl, Snapshot};
 use crate::prefetch::prefetch_at;
 use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
 use crate::tcp::rtt::RttEstimate;
@@ -23,22 +22,13 @@ pub struct Output {
     pacing_rate: Rate,
 }
 
-/// Window and rate in one virtual call. Every [`LinuxControl`] has it.
-pub trait Snapshot: LinuxControl {
-    /// Window and rate now.
-    fn output(&self) -> Output {
-        let cwnd = self.cwnd();
-        Output { cwnd, window: (cwnd as u32).max(1), pacing_rate: self.pacing_rate().unwrap_or(UNPACED) }
-    }
-
-    /// Processes an ACK, then writes window and rate to `output`. It returns nothing, because a returned copy costs time for every ACK.
-    fn on_ack_with_output(&mut self, ack: &AckEvent, rtt: &RttEstimate, output: &mut Output) {
-        self.on_ack(ack, rtt);
-        *output = self.output();
+impl Output {
+    /// Those of a control now.
+    pub fn of(control: &(impl CongestionControl + ?Sized)) -> Output {
+        let cwnd = control.cwnd();
+        Output { cwnd, window: (cwnd as u32).max(1), pacing_rate: control.pacing_rate().unwrap_or(UNPACED) }
     }
 }
-
-impl<C: LinuxControl> Snapshot for C {}
 
 /// A congestion control and its latest output.
 pub struct CachedControl {
@@ -69,12 +59,12 @@ impl CachedControl {
         self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
     }
 
-    /// See [`LinuxControl::on_connection`].
+    /// See [`Snapshot::on_connection`].
     pub fn on_connection(&mut self, connection: &Connection<'_>) {
         self.algorithm.on_connection(connection);
     }
 
-    /// See [`LinuxControl::on_start`].
+    /// See [`Snapshot::on_start`].
     pub fn on_start(&mut self) {
         self.algorithm.on_start();
         self.output = self.algorithm.output();
@@ -103,13 +93,13 @@ impl CachedControl {
         self.output = self.algorithm.output();
     }
 
-    /// See [`LinuxControl::on_loss_in_reduction`].
+    /// See [`Snapshot::on_loss_in_reduction`].
     pub fn on_loss_in_reduction(&mut self, reached: u32) {
         self.algorithm.on_loss_in_reduction(reached);
         self.output = self.algorithm.output();
     }
 
-    /// See [`LinuxControl::on_reopened`].
+    /// See [`Snapshot::on_reopened`].
     pub fn on_reopened(&mut self) {
         self.algorithm.on_reopened();
         self.output = self.algorithm.output();
@@ -127,17 +117,17 @@ impl CachedControl {
         self.output = self.algorithm.output();
     }
 
-    /// See [`LinuxControl::min_quantum`].
+    /// See [`Snapshot::min_quantum`].
     pub fn min_quantum(&mut self, now: Time) -> u32 {
         self.algorithm.min_quantum(now)
     }
 
-    /// See [`LinuxControl::min_rto`].
+    /// See [`Snapshot::min_rto`].
     pub fn min_rto(&self) -> Option<Duration> {
         self.algorithm.min_rto()
     }
 
-    /// See [`LinuxControl::backs_off`].
+    /// See [`Snapshot::backs_off`].
     pub fn backs_off(&self) -> Option<bool> {
         self.algorithm.backs_off()
     }
