@@ -53,7 +53,7 @@ impl Sender {
         self.phase = self.reduction(self.reduces_from(window, prior_in_flight), false);
     }
 
-    /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments: the flight, or Linux's window.
+    /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments in flight or of the window.
     fn reduction(&self, prior: u32, marked: bool) -> Phase {
         let transmissions = self.board.next_transmission();
         let mut prr = ProportionalRateReduction::new(prior, transmissions);
@@ -83,7 +83,7 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
-        if self.begin_revertible_episode() {
+        if self.begin_revertible_episode(true) {
             return;
         }
         let may_undo = self.options.spurious != SpuriousResponse::None || self.options.f_rto;
@@ -194,7 +194,7 @@ impl Sender {
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
-        if self.spreads_reductions() && self.board.outstanding() > 0 {
+        if self.options.rules.spreads_reductions && self.board.outstanding() > 0 {
             self.phase = self.reduction(window, true);
         } else {
             self.congestion.on_recovered(); // the whole reduction came at once
