@@ -202,8 +202,7 @@ impl Sender {
             random,
         });
         let (rules, linux) = linux::rules_of(stack);
-        let evidence = linux.is_some() && stack.sack;
-        let flow = DetectorContext { sack: stack.sack, evidence, paths };
+        let flow = DetectorContext { sack: stack.sack, evidence: rules.evidence, paths };
         let detector = stack.detection_in_use().build(flow);
         let rate = congestion.demands().rate_samples.then(Box::<RateSampler>::default);
         let options = Options::new(stack, rules, &*congestion, &*detector);
@@ -216,7 +215,7 @@ impl Sender {
             } else {
                 Phase::Open
             },
-            board: if detector.needs_sending_order() || evidence {
+            board: if detector.needs_sending_order() || rules.evidence {
                 Scoreboard::with_sending_order()
             } else {
                 Scoreboard::default()
@@ -343,11 +342,8 @@ impl Sender {
             self.show_connection(now);
             let initial_window = self.options.initial_window;
             let idle = now - self.board.latest_sent(); // RFC 5681 section 4.1 (`tcp_slow_start_after_idle_check`)
-            if self.options.restart_after_idle {
-                self.congestion.on_idle(now, idle, initial_window, &self.rtt);
-            } else {
-                self.congestion.on_idle(now, idle, initial_window, &self.rtt.without_timeout());
-            }
+            let rtt = if self.options.restart_after_idle { &self.rtt } else { &self.rtt.without_timeout() };
+            self.congestion.update(|control| control.on_idle(now, idle, initial_window, rtt));
         }
         self.available = self.available.saturating_add(segments);
         self.plan_push();
@@ -395,10 +391,13 @@ impl Sender {
             // (`tcp_try_undo_spurious_syn`).
             if tries > self.options.rules.harmless_syns && echoed != Some(0) {
                 let kind = CongestionKind::Timeout { repeated: true };
-                self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
-                self.congestion.on_recovered();
+                let event = CongestionEvent { now, kind, prior_in_flight: 0 };
+                self.congestion.update(|control| {
+                    control.on_congestion(&event, &self.rtt);
+                    control.on_recovered();
+                });
             }
-            self.congestion.on_established(now, &self.rtt);
+            self.congestion.update(|control| control.on_established(now, &self.rtt));
             self.phase = Phase::Open;
             return is_timed;
         }

@@ -4,9 +4,9 @@
 
 use super::{CongestionControl, Snapshot};
 use crate::prefetch::prefetch_at;
-use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
+use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Rate, Time};
+use crate::units::{Rate, Time};
 
 /// The pacing rate of an unpaced flow.
 const UNPACED: Rate = Rate(u64::MAX);
@@ -43,7 +43,7 @@ impl CachedControl {
     }
 
     /// The algorithm.
-    pub fn algorithm(&self) -> &dyn CongestionControl {
+    pub fn algorithm(&self) -> &dyn Snapshot {
         &*self.algorithm
     }
 
@@ -59,77 +59,15 @@ impl CachedControl {
         self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
     }
 
-    /// See [`Snapshot::on_connection`].
-    pub fn on_connection(&mut self, connection: &Connection<'_>) {
-        self.algorithm.on_connection(connection);
-    }
-
-    /// See [`Snapshot::on_start`].
-    pub fn on_start(&mut self) {
-        self.algorithm.on_start();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_echo`].
-    pub fn on_echo(&mut self, ack: &AckEvent) {
-        self.algorithm.on_echo(ack);
-    }
-
-    /// See [`CongestionControl::on_congestion`].
-    pub fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
-        self.algorithm.on_congestion(event, rtt);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::undo`].
-    pub fn undo(&mut self) {
-        self.algorithm.undo();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_recovered`].
-    pub fn on_recovered(&mut self) {
-        self.algorithm.on_recovered();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`Snapshot::on_loss_in_reduction`].
-    pub fn on_loss_in_reduction(&mut self, reached: u32) {
-        self.algorithm.on_loss_in_reduction(reached);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`Snapshot::on_reopened`].
-    pub fn on_reopened(&mut self) {
-        self.algorithm.on_reopened();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_established`].
-    pub fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
-        self.algorithm.on_established(now, rtt);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_idle`].
-    pub fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.algorithm.on_idle(now, idle, initial_window, rtt);
+    /// Calls the algorithm, and then copies its output.
+    pub fn update(&mut self, call: impl FnOnce(&mut dyn Snapshot)) {
+        call(&mut *self.algorithm);
         self.output = self.algorithm.output();
     }
 
     /// See [`Snapshot::min_quantum`].
     pub fn min_quantum(&mut self, now: Time) -> u32 {
         self.algorithm.min_quantum(now)
-    }
-
-    /// See [`Snapshot::min_rto`].
-    pub fn min_rto(&self) -> Option<Duration> {
-        self.algorithm.min_rto()
-    }
-
-    /// See [`Snapshot::backs_off`].
-    pub fn backs_off(&self) -> Option<bool> {
-        self.algorithm.backs_off()
     }
 
     /// See [`CongestionControl::cwnd`].

@@ -80,7 +80,9 @@ impl Sender {
         if is_old && self.is_too_old(ack) {
             return;
         }
-        self.set_doubt(now, ack);
+        if has_evidence {
+            self.set_doubt(now, ack);
+        }
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let first_sent = (self.board.outstanding() > 0).then(|| self.board.sent(prior_una));
         let episode = self.episode();
@@ -150,12 +152,13 @@ impl Sender {
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let is_clean = self.options.sack || !delivered.any_retransmitted;
         let by_segment = delivered.oldest_rtt().filter(|_| is_clean);
-        let echoed = if by_segment.is_none() && advanced { self.echoed() } else { None };
+        let has_evidence = self.has_evidence();
+        let echoed = if by_segment.is_none() && has_evidence && advanced { self.echoed() } else { None };
         let by_timestamp = echoed.map(|sent| round_trip_by_timestamp(sent, now));
         if let Some(sample) = by_segment.or(by_timestamp) {
             self.rtt.sample(sample);
             self.rtt.follow_rounds(self.board.una(), self.board.next());
-            if !advanced && self.has_evidence() && first_sent.is_some_and(|sent| now - sent < sample) {
+            if has_evidence && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
                 self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
             }
         }
@@ -178,7 +181,7 @@ impl Sender {
         let AckEvent { now, prior_in_flight, .. } = event;
         let mut event = self.detect_losses(event, delivered);
         if event.ecn_echo {
-            self.congestion.on_echo(&event);
+            self.congestion.update(|control| control.on_echo(&event));
             self.on_ecn_echo(now, prior_in_flight);
         }
         event.in_flight = self.board.in_flight();
@@ -194,7 +197,8 @@ impl Sender {
             let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
             self.reduce_proportionally(event.delivered, is_bold || is_safe);
         }
-        if self.options.backs_off && self.congestion.backs_off() == Some(true) && self.phase == Phase::Open {
+        let may_back_off = self.options.backs_off && self.phase == Phase::Open;
+        if may_back_off && self.congestion.algorithm().backs_off() == Some(true) {
             self.reduce_without_loss(now, prior_in_flight);
         }
     }
@@ -213,7 +217,7 @@ impl Sender {
             self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
         };
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
-        if self.board.again_in_flight() < again_before {
+        if self.has_evidence() && self.board.again_in_flight() < again_before {
             self.note_lost_again();
         }
         self.show_connection(now);

@@ -9,7 +9,7 @@ mod push;
 pub(super) mod quantum;
 mod window_use;
 
-use super::options::{Growth, Rules};
+use super::options::{Growth, RFC_RULES, Rules};
 use super::{ForwardRto, Phase, Sender};
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::tcp::detection::EpisodeEnd;
@@ -31,18 +31,19 @@ const RULES: Rules = Rules {
     restarts_timer_once: false,
     spreads_reductions: true,
     harmless_syns: 2,
+    evidence: true,
     timed_handshake: true,
 };
 
-/// What the stack's rules ask of a sender, and the state of one that follows Linux: there is no other question whether it does. Other
-/// senders have no state, which keeps them small.
+/// The rules of a stack, and the state of a sender that follows Linux. Nothing else asks whether it does. Other senders have no such state,
+/// which keeps them small.
 pub(super) fn rules_of(stack: &StackSpec) -> (Rules, Option<Box<LinuxState>>) {
     match stack.follows {
-        Follows::Rfc => (Rules::default(), None),
-        Follows::Ns2 => (Rules { growth: Growth::OnePerAck, ..Rules::default() }, None),
+        Follows::Rfc => (RFC_RULES, None),
+        Follows::Ns2 => (Rules { growth: Growth::OnePerAck, ..RFC_RULES }, None),
         Follows::Linux => {
             let recovery = stack.sack.then(|| Recovery { reordering: REORDERING.0, ..Recovery::default() });
-            (RULES, Some(Box::new(LinuxState { recovery, ..LinuxState::default() })))
+            (Rules { evidence: stack.sack, ..RULES }, Some(Box::new(LinuxState { recovery, ..LinuxState::default() })))
         }
     }
 }
@@ -87,10 +88,9 @@ struct Recovery {
 }
 
 impl Sender {
-    /// Whether episodes end by evidence of reordering, and not by the RFCs' rules alone.
     #[inline(always)]
     pub(super) fn has_evidence(&self) -> bool {
-        self.recovery().is_some()
+        self.options.rules.evidence
     }
 
     #[inline(always)]
@@ -119,6 +119,7 @@ impl Sender {
 
     /// Sets the information about an ACK that the scoreboard needs before it processes the ACK (`tcp_rack_advance`,
     /// `tcp_skb_spurious_retrans`).
+    #[inline(never)]
     pub(super) fn set_doubt(&mut self, now: Time, ack: &Ack) {
         let Some(recovery) = self.recovery_mut() else { return };
         if let Some(timestamps) = ack.timestamps {
@@ -264,9 +265,8 @@ impl Sender {
         self.linux.as_ref().map_or(0, |linux| linux.duplicates)
     }
 
-    /// Begins an episode that an undo may revert (`tcp_init_undo`); `restores` if it reduces the window.
-    ///
-    /// Returns whether the sender has such episodes.
+    /// Begins an episode that an undo may revert (`tcp_init_undo`); `restores` if it reduces the window. Returns whether the sender has
+    /// such episodes.
     pub(super) fn begin_revertible_episode(&mut self, restores: bool) -> bool {
         let (una, again) = (self.board.una(), self.board.again_in_flight());
         let Some(recovery) = self.recovery_mut() else { return false };
@@ -316,9 +316,9 @@ impl Sender {
         let Some(recovery) = self.recovery_mut() else { return };
         recovery.undo_from = None;
         if recovery.restores {
-            self.congestion.undo();
+            self.congestion.update(|control| control.undo());
         } else {
-            self.congestion.on_reopened();
+            self.congestion.update(|control| control.on_reopened());
         }
         if unmarks {
             self.board.unmark_lost();
@@ -343,6 +343,7 @@ impl Sender {
 
     /// Records the evidence of an ACK, and continues or ends the episode by it, before the detector judges the ACK (`tcp_fastretrans_alert`,
     /// `tcp_process_loss`). Before it, all below `prior_una` was acknowledged.
+    #[inline(never)]
     pub(super) fn judge_episode(
         &mut self,
         now: Time,
@@ -412,7 +413,7 @@ impl Sender {
         if let Phase::Fast { marked, .. } = &mut self.phase {
             let begins = std::mem::take(marked); // one reduction suffices for the marks and the loss of one window (RFC 3168)
             if begins && self.begin_revertible_episode(false) {
-                self.congestion.on_loss_in_reduction(reached);
+                self.congestion.update(|control| control.on_loss_in_reduction(reached));
             }
         } else if self.has_evidence() && self.lost_a_retransmission() {
             self.enter_recovery(now, prior_in_flight); // slow start after a timeout ends (`tcp_fastretrans_alert`)

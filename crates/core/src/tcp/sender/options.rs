@@ -33,7 +33,7 @@ pub(super) enum Growth {
     Reported,
 }
 
-/// What the stacks that a sender may follow decide otherwise than the RFCs.
+/// Where those whose rules a sender may follow differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rules {
     pub(super) growth: Growth,
@@ -46,22 +46,22 @@ pub(super) struct Rules {
     pub(super) spreads_reductions: bool,
     /// After this number of SYNs, the initial window is one segment (RFC 5681 section 3.1: one; `tcp_init_transfer`: two).
     pub(super) harmless_syns: u32,
+    /// Episodes end by evidence of reordering, and not by the RFCs' rules alone. It needs SACK.
+    pub(super) evidence: bool,
     /// The SYN-ACK echoes a timestamp, and has an ACK of its own. Otherwise the first segment answers it.
     pub(super) timed_handshake: bool,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            growth: Growth::Passed,
-            safe_acks: false,
-            restarts_timer_once: true,
-            spreads_reductions: false,
-            harmless_syns: 1,
-            timed_handshake: false,
-        }
-    }
-}
+/// Those of the RFCs.
+pub(super) const RFC_RULES: Rules = Rules {
+    growth: Growth::Passed,
+    safe_acks: false,
+    restarts_timer_once: true,
+    spreads_reductions: false,
+    harmless_syns: 1,
+    evidence: false,
+    timed_handshake: false,
+};
 
 /// The switches that the sender reads while it runs.
 #[derive(Debug, Clone, PartialEq)]

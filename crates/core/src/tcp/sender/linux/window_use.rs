@@ -34,13 +34,14 @@ impl Sender {
 
     /// Records that the application, or the receiver's window, was the limit when the sender stopped sending (`tcp_cwnd_validate`).
     pub(in crate::tcp::sender) fn stop_unfilled(&mut self) {
-        self.leave_window();
-        let Some(LinuxState { unfilled, .. }) = self.linux.as_deref_mut() else {
+        if self.linux.is_none() {
             self.limit = Limit::Other;
             return;
-        };
+        }
+        self.leave_window();
         let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
         let transmissions = self.board.next_transmission();
+        let Some(LinuxState { unfilled, .. }) = self.linux.as_deref_mut() else { return };
         let has_sent = std::mem::replace(&mut unfilled.transmissions, transmissions) != transmissions;
         if !has_sent || self.limit == Limit::WindowLately && una < unfilled.round_end {
             return;
