@@ -1,4 +1,6 @@
-"""The folders of the packet engine and of the predict engine, and the files of drill, import one another in one direction."""
+"""The folders of the packet engine and of the predict engine, and the files of drill, import one another in one direction.
+Linux's rules lie in rooms of their own.
+"""
 
 import re
 from collections.abc import Mapping
@@ -52,6 +54,20 @@ def test_no_file_of_drill_is_imported_by_one_that_it_imports() -> None:
     }
     assert {"connection", "compare", "shell"} <= graph["runner"], "the check sees no imports"
     assert_no_cycle(graph)
+
+
+def test_code_of_tcp_names_linux_in_its_rooms() -> None:
+    """A room is a module ``linux``; the five files that declare one may name it. Senders and receivers ask once, when they are built."""
+    tests = {"tests", "testing", "properties", "script"}
+    names, asks = set(), set()
+    for path in (CORE / "tcp").rglob("*.rs"):
+        file = path.relative_to(CORE / "tcp")
+        text = re.sub("//.*", "", code(path)).lower()
+        if not tests & set(file.with_suffix("").parts):
+            names |= {str(file)} if "linux" in text and "linux" not in file.with_suffix("").parts else set()
+            asks |= {str(file)} if "follows::linux" in text else set()
+    assert names == {"congestion/mod.rs", "detection/rack_tlp.rs", "receiver.rs", "rtt.rs", "sender.rs"}
+    assert asks == {"sender/linux.rs", "receiver/linux.rs"}
 
 
 def test_the_check_sees_imports() -> None:

@@ -2,7 +2,7 @@
 
 use crate::supervised::PythonCalls;
 use anabranch_core::spec::RunSpec;
-use anabranch_core::tcp::congestion::cached_control::Snapshot;
+use anabranch_core::tcp::congestion::Snapshot;
 use anabranch_core::tcp::congestion::choice::ControlSpec;
 use anabranch_core::tcp::congestion::custom::{ControlFactory, CustomSpec};
 use anabranch_core::tcp::congestion::linux::LinuxControl;

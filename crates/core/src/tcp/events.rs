@@ -29,8 +29,7 @@ pub struct AckEvent {
     pub in_flight: u32,
     /// Segments after it that are not cumulatively acknowledged.
     pub outstanding: u32,
-    /// The RTT of the newest segment that it delivered, if that was sent only once. A sender that follows Linux also takes it from echoed
-    /// timestamps.
+    /// The RTT of the newest segment that it delivered, if that was sent only once, or the RTT by an echoed timestamp.
     pub rtt: Option<Duration>,
     /// Sample of the delivery rate, if the congestion control wants samples.
     pub rate: Option<RateSample>,
@@ -92,8 +91,8 @@ pub enum CongestionKind {
     Loss,
     /// The retransmission timer expired: all in flight is taken for lost. `repeated` if the previous one has not been answered.
     Timeout {
-        /// Whether it belongs to the previous reduction: it follows an expiry that no new acknowledgement answered, or happens within Linux's fast
-        /// recovery.
+        /// Whether it belongs to the previous reduction: it follows an expiry that no new acknowledgement answered, or happens within fast
+        /// recovery that has reduced the window.
         repeated: bool,
     },
     /// The network marked a segment (RFC 3168), or the congestion control [asks for a reduction](super::congestion::linux::LinuxControl::backs_off); at most once a round trip.
@@ -132,7 +131,7 @@ pub struct Connection<'a> {
     pub marked_lost: u32,
     /// Retransmissions sent.
     pub retransmits: u32,
-    /// The most segments outstanding in this round trip, if the sender [follows Linux](crate::spec::Follows::Linux).
+    /// The most segments outstanding in this round trip, if the sender counts them.
     pub max_outstanding: u32,
     /// Whether the window was the limit when the sender last stopped.
     pub window_limited: bool,

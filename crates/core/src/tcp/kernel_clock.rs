@@ -1,4 +1,4 @@
-//! The clock of Linux's kernel: ticks (jiffies, HZ a second), and when a timer fires.
+//! The clock of a kernel: ticks (jiffies, HZ a second), and when a timer fires.
 
 use crate::units::{Duration, Time};
 
@@ -14,6 +14,11 @@ pub const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 #[inline]
 pub fn timestamp(now: Time) -> u32 {
     (now.0 / TIMESTAMP_TICK.0 + 1) as u32
+}
+
+/// The RTT by an echoed timestamp, in whole ticks (`tcp_ack_update_rtt`). The segment with it was sent at `sent`.
+pub fn round_trip_by_timestamp(sent: Time, now: Time) -> Duration {
+    TIMESTAMP_TICK * u64::from((timestamp(now) - timestamp(sent)).max(1))
 }
 
 /// The clock.

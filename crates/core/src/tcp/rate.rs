@@ -68,7 +68,7 @@ impl RateSampler {
     }
 
     /// An ACK delivered this number of segments, maybe none; `una` is the first segment still outstanding. Without SACK, a duplicate ACK
-    /// delivers a segment that it does not name. Linux also counts copies of segments that had arrived.
+    /// delivers a segment that it does not name. A copy of a segment that had arrived may count too.
     #[inline(always)] // a sample that is built here and copied as a whole would stall the processor
     pub fn on_ack(
         &mut self,

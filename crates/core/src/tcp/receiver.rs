@@ -3,24 +3,23 @@
 mod beyond;
 mod blocks;
 mod counters;
-mod timestamps;
-mod window;
+mod linux;
 
 use super::ack::immediate::Immediate;
 use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
 use crate::prefetch::prefetch;
-use crate::spec::{EcnEcho, Follows, StackSpec};
-use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
-use crate::units::{Duration, Time};
+use crate::spec::{EcnEcho, StackSpec};
+use crate::tcp::kernel_clock::round_trip_by_timestamp;
+use crate::units::Time;
 use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
 use counters::Counters;
 pub use counters::ReceiverCounters;
-use timestamps::Timestamps;
-pub use timestamps::{AckTimestamps, Timestamp};
-pub use window::Announcement;
-use window::{News, ReceiveWindow};
+use linux::timestamps::Timestamps;
+pub use linux::timestamps::{AckTimestamps, Timestamp};
+pub use linux::window::Announcement;
+use linux::window::{News, ReceiveWindow};
 
 /// An ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub struct Ack {
     /// Whether the segment that last moved the cumulative acknowledgement was a retransmission. A sender learns this from RFC
     /// 7323's echoed timestamp.
     pub echoes_retransmission: bool,
-    /// Its timestamps, for a sender that follows Linux, unless the cumulative acknowledgement implies what it echoes.
+    /// Its timestamps, unless they are not modelled, or the cumulative acknowledgement implies what it echoes.
     pub timestamps: Option<AckTimestamps>,
     /// Congestion experienced (ECE, RFC 3168).
     pub ecn_echo: bool,
@@ -62,7 +61,7 @@ pub struct DataSegment {
     pub window_reduced: bool,
     /// Whether the segment is the flow's last, or marked with PSH.
     pub push: bool,
-    /// Its timestamp, for a receiver that follows Linux.
+    /// Its timestamp, for a receiver that judges by timestamps.
     pub timestamp: Option<Timestamp>,
 }
 
@@ -104,7 +103,7 @@ impl Delaying {
     /// Ends the handshake, if it has not ended.
     fn establish(&mut self, now: Time) {
         if let Some(sent) = self.syn_acked.take() {
-            let round_trip = round_trip_by_timestamps(sent, now);
+            let round_trip = round_trip_by_timestamp(sent, now);
             self.policy.on_handshake(round_trip);
             if let Some(window) = &mut self.window {
                 window.establish(now, round_trip);
@@ -133,28 +132,15 @@ impl Receiver {
     /// The receiver for this stack.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
-        let mut receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
-        if stack.follows == Follows::Linux {
-            receiver.delaying().window = ReceiveWindow::of_stack(stack).map(Box::new);
-            if stack.sack {
-                return receiver.with_timestamps();
-            }
-        }
-        receiver
+        Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo).with_rules(stack)
     }
 
     fn delaying(&mut self) -> &mut Delaying {
         self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))))
     }
 
-    fn follows_linux(&self) -> bool {
+    fn has_timestamps(&self) -> bool {
         self.delaying.as_ref().is_some_and(|delaying| delaying.timestamps.is_some())
-    }
-
-    /// The receiver, changed so that it rejects segments by their timestamps as Linux does.
-    fn with_timestamps(mut self) -> Receiver {
-        self.delaying().timestamps = Some(Timestamps::default());
-        self
     }
 
     /// The segment behind the window, if that opens by and by.
@@ -380,8 +366,8 @@ impl Receiver {
                 self.pass_held(data);
             }
         } else if data.segment < self.next || !self.hold(data) {
-            // In Linux a copy of a held segment does not begin quick ACKs (`tcp_data_queue_ofo`).
-            arrival.duplicate = data.segment < self.next || !self.follows_linux();
+            // A copy of a held segment does not begin quick ACKs (`tcp_data_queue_ofo`).
+            arrival.duplicate = data.segment < self.next || !self.has_timestamps();
             repeats = true;
             self.counters.duplicates += 1;
             self.duplicate = data.segment;
@@ -489,7 +475,7 @@ impl Receiver {
             let used = blocks.length as usize;
             blocks.length += beyond.report(&mut blocks.blocks[used..]);
         }
-        if self.follows_linux() {
+        if self.has_timestamps() {
             blocks.truncate();
             blocks.doubt_duplicate(self.next);
         }
@@ -522,11 +508,6 @@ impl Receiver {
             }
         }
     }
-}
-
-/// The RTT that timestamps give, as whole ticks of their clock (`tcp_ack_update_rtt`).
-fn round_trip_by_timestamps(sent: Time, now: Time) -> Duration {
-    TIMESTAMP_TICK * u64::from((timestamp(now) - timestamp(sent)).max(1))
 }
 
 #[cfg(test)]

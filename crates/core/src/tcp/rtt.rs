@@ -1,7 +1,10 @@
 //! Round-trip time and retransmission timeout, RFC 6298.
 
+mod linux;
+
 use super::kernel_clock::{self, KernelClock};
 use crate::units::{Duration, Time};
+use linux::GreatestDeviation;
 use std::sync::Arc;
 
 /// Least margin of the timeout over the smoothed RTT (G of RFC 6298 (2.3)), unless a stack sets another one: a clock of 100 Hz. Without it,
@@ -17,20 +20,7 @@ pub struct TimeoutBounds {
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
-    /// Only of a sender that follows Linux.
     clock: Option<KernelClock>,
-}
-
-/// The margin that Linux adds to SRTT for its timeout: the greatest mean deviation of recent round trips. All values are four times a mean
-/// deviation.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct LinuxVariation {
-    deviation: Duration,
-    /// The greatest of this round trip.
-    greatest: Duration,
-    margin: Duration,
-    /// This round trip ends when this segment is acknowledged.
-    round_end: u32,
 }
 
 /// SRTT, RTTVAR and RTO of one flow.
@@ -42,7 +32,8 @@ pub struct RttEstimate {
     minimum: Duration,
     samples: u32,
     backoff: u32,
-    linux: Option<Box<LinuxVariation>>,
+    /// With a clock: what the margin of the timeout follows, instead of the variation.
+    deviation: Option<Box<GreatestDeviation>>,
     /// The bounds, shared by all flows of a stack.
     bounds: Arc<TimeoutBounds>,
 }
@@ -56,7 +47,7 @@ impl RttEstimate {
             minimum: Duration(u64::MAX),
             samples: 0,
             backoff: 0,
-            linux: None,
+            deviation: None,
             bounds: Arc::new(TimeoutBounds { min_rto, max_rto, granularity: CLOCK_GRANULARITY, clock: None }),
         }
     }
@@ -66,13 +57,13 @@ impl RttEstimate {
         RttEstimate { bounds: Arc::new(TimeoutBounds { granularity, ..*self.bounds }), ..self }
     }
 
-    /// The estimate as Linux computes it, with this kernel clock.
-    pub fn of_linux(self, clock: KernelClock) -> RttEstimate {
+    /// The estimate as a kernel with this clock computes it.
+    pub fn with_clock(self, clock: KernelClock) -> RttEstimate {
         let bounds = Arc::new(TimeoutBounds { clock: Some(clock), ..*self.bounds });
-        RttEstimate { linux: Some(Box::default()), bounds, ..self }
+        RttEstimate { deviation: Some(Box::default()), bounds, ..self }
     }
 
-    /// The kernel's clock; only of a sender that follows Linux.
+    /// The kernel's clock, if it has one.
     pub fn clock(&self) -> Option<KernelClock> {
         self.bounds.clock
     }
@@ -89,9 +80,9 @@ impl RttEstimate {
         kernel_clock::expiry(self.bounds.clock, start, wait)
     }
 
-    /// Sets the least timeout. In Linux it is the least margin over the smoothed RTT (`tcp_rto_min`), and the present margin falls to it.
+    /// Sets the least timeout. With a clock it is the least margin over the smoothed RTT (`tcp_rto_min`), and the present margin falls to it.
     pub fn set_least_rto(&mut self, least: Duration) {
-        let granularity = if self.linux.is_some() { least } else { self.bounds.granularity };
+        let granularity = if self.deviation.is_some() { least } else { self.bounds.granularity };
         if (self.bounds.min_rto, self.bounds.granularity) != (least, granularity) {
             let bounds = Arc::make_mut(&mut self.bounds);
             (bounds.min_rto, bounds.granularity) = (least, granularity);
@@ -105,8 +96,8 @@ impl RttEstimate {
 
     /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
     pub fn sample(&mut self, rtt: Duration) {
-        if self.linux.is_some() {
-            self.sample_as_linux(rtt);
+        if self.deviation.is_some() {
+            self.sample_deviation(rtt);
         } else if self.samples == 0 {
             self.smoothed = rtt;
             self.variation = rtt / 2;
@@ -128,41 +119,13 @@ impl RttEstimate {
         self.smoothed = self.smoothed.max(TIMEOUT_AFTER_LOST_SYN);
     }
 
-    /// Linux's estimator (`tcp_rtt_estimator`): a falling RTT changes the deviation by an eighth of that of a rising one.
-    #[inline(never)]
-    fn sample_as_linux(&mut self, rtt: Duration) {
-        let least = self.bounds.granularity;
-        let Some(linux) = &mut self.linux else { return };
-        if self.samples == 0 {
-            (self.smoothed, self.minimum) = (rtt, rtt);
-            linux.deviation = rtt * 2;
-            linux.margin = linux.deviation.max(least);
-            linux.greatest = linux.margin;
-        } else {
-            let error = self.smoothed.0.abs_diff(rtt.0);
-            let share = linux.deviation.0 / 4;
-            let grown =
-                if rtt < self.smoothed && error > share { (error - share) / 8 } else { error.saturating_sub(share) };
-            linux.deviation = Duration(linux.deviation.0 + grown - share.saturating_sub(error));
-            self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
-            self.minimum = self.minimum.min(rtt);
-            linux.greatest = linux.greatest.max(linux.deviation);
-            linux.margin = linux.margin.max(linux.greatest);
-        }
-        self.variation = linux.deviation / 4;
-    }
-
-    /// Call after a sample: all segments below `una` are acknowledged, and `next` is the next to be sent. Once per round trip, Linux reduces
-    /// its margin towards the greatest deviation of that round.
+    /// Call after a sample: all segments below `una` are acknowledged, and `next` is the next to be sent. With a
+    /// clock, the margin falls once per round trip.
     #[inline]
     pub fn follow_rounds(&mut self, una: u32, next: u32) {
         let least = self.bounds.granularity;
-        if let Some(linux) = &mut self.linux
-            && una > linux.round_end
-        {
-            linux.margin = Duration(linux.margin.0 - linux.margin.0.saturating_sub(linux.greatest.0) / 4);
-            linux.round_end = next;
-            linux.greatest = least;
+        if let Some(deviation) = &mut self.deviation {
+            deviation.follow_rounds(una, next, least);
         }
     }
 
@@ -191,7 +154,7 @@ impl RttEstimate {
         let base = if self.samples == 0 {
             self.smoothed
         } else {
-            let margin = self.linux.as_ref().map_or(self.variation * 4, |linux| linux.margin);
+            let margin = self.deviation.as_ref().map_or(self.variation * 4, |deviation| deviation.margin());
             (self.smoothed + margin.max(self.bounds.granularity)).max(self.bounds.min_rto)
         };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.bounds.max_rto)
@@ -252,32 +215,6 @@ mod tests {
             rtt.sample(Duration::from_millis(300));
         }
         assert_eq!(rtt.rto(), rtt.smoothed().unwrap() + CLOCK_GRANULARITY);
-    }
-
-    /// 100 ms, then 180 ms: the deviation (times four) is 200 ms, then 3/4 * 200 + 80 = 230 ms. Then 60 ms: SRTT was 110 ms, the error of 50
-    /// ms is less than 230 / 4 ms, and the deviation falls to 3/4 * 230 + 50 = 222.5 ms. Then 20 ms: SRTT was 103.75 ms. The error exceeds
-    /// 55.625 ms by 28.125 ms, and an eighth of this counts.
-    #[test]
-    fn linux_grows_its_margin_at_once_and_shrinks_it_once_a_round_trip() {
-        let mut rtt = estimate().with_granularity(Duration::from_millis(200)).of_linux(KernelClock::new(1000));
-        let margin = |rtt: &RttEstimate| Duration(rtt.rto().0 - rtt.smoothed().unwrap().0);
-        let mut take = |milliseconds, una| {
-            rtt.sample(Duration::from_millis(milliseconds));
-            rtt.follow_rounds(una, una + 10);
-            margin(&rtt)
-        };
-        assert_eq!(take(100, 1), Duration::from_millis(200));
-        assert_eq!(take(180, 2), Duration::from_millis(230));
-        assert_eq!(take(60, 3), Duration::from_millis(230));
-        assert_eq!(take(20, 4), Duration::from_millis(230));
-        assert_eq!(rtt.variation() * 4, Duration::from_micros(222_500) + Duration(28_125_000_000 / 8));
-        // A round trip whose greatest deviation counts 200 ms, the least: a quarter of the difference goes.
-        let steady = |rtt: &mut RttEstimate| (0..40).for_each(|_| rtt.sample(rtt.smoothed().unwrap()));
-        steady(&mut rtt);
-        rtt.follow_rounds(12, 30);
-        steady(&mut rtt);
-        rtt.follow_rounds(31, 40);
-        assert_eq!(margin(&rtt), Duration::from_micros(222_500));
     }
 
     #[test]

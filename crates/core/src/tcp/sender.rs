@@ -19,13 +19,14 @@ use super::congestion::{CongestionControl, FlowContext};
 use super::detection::DetectorContext;
 use super::detection::shortcuts::DetectorShortcuts;
 use super::events::{CongestionEvent, CongestionKind};
+use super::kernel_clock::round_trip_by_timestamp;
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
-use crate::spec::{Follows, StackSpec};
+use crate::spec::StackSpec;
 use crate::units::Time;
 use limits::LimitClock;
 pub use limits::{LimitShares, LimitTimes};
@@ -52,7 +53,7 @@ pub enum Transmission {
         retransmission: bool,
         /// Whether it answers a congestion mark (CWR, RFC 3168).
         window_reduced: bool,
-        /// Whether the segment ends the written data or half of a window (PSH). Only Linux's sender sets it.
+        /// Whether the segment ends the written data or half of a window (PSH). Most senders never set it.
         push: bool,
         /// With timestamps: the oldest transmission that the receiver accepts after this one. Zero without.
         oldest: u32,
@@ -122,7 +123,7 @@ enum ForwardRto {
 enum Limit {
     /// The window.
     Window,
-    /// The application or the receiver; but the window when the segments before [`Unfilled::round_end`] were sent ([`Follows::Linux`]).
+    /// The application or the receiver; but the window when the segments before `Unfilled::round_end` were sent.
     WindowLately,
     /// The application or the receiver.
     Other,
@@ -182,7 +183,6 @@ pub struct Sender {
     recover: u32,
     window_reduced: bool,
     next_send: Time,
-    /// Only with [`Follows::Linux`].
     linux: Option<Box<LinuxState>>,
     timeouts: u32,
     recoveries: u32,
@@ -201,20 +201,21 @@ impl Sender {
             hz: stack.hz,
             random,
         });
-        let flow = DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths };
+        let (rules, linux) = linux::rules_of(stack);
+        let flow = DetectorContext { sack: stack.sack, evidence: rules.evidence, paths };
         let detector = stack.detection_in_use().build(flow);
         let rate = congestion.demands().rate_samples.then(Box::<RateSampler>::default);
-        let options = Options::new(stack, &*congestion, &*detector);
+        let options = Options::new(stack, rules, &*congestion, &*detector);
         let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
         let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
-        let rtt = if let Some(clock) = stack.clock() { rtt.of_linux(clock) } else { rtt };
+        let rtt = if let Some(clock) = stack.clock() { rtt.with_clock(clock) } else { rtt };
         Sender {
             phase: if stack.handshake {
                 Phase::Opening { first: Time::NEVER, sent: Time::NEVER, tries: 0 }
             } else {
                 Phase::Open
             },
-            board: if detector.needs_sending_order() || options.recovers_as_linux {
+            board: if detector.needs_sending_order() || rules.evidence {
                 Scoreboard::with_sending_order()
             } else {
                 Scoreboard::default()
@@ -243,7 +244,7 @@ impl Sender {
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
-            linux: None,
+            linux,
             timeouts: 0,
             recoveries: 0,
             undone: 0,
@@ -340,18 +341,15 @@ impl Sender {
         {
             self.show_connection(now);
             let initial_window = self.options.initial_window;
-            let idle = now - self.board.latest_sent(); // RFC 5681 section 4.1, and Linux (`tcp_slow_start_after_idle_check`)
-            if self.options.restart_after_idle {
-                self.congestion.on_idle(now, idle, initial_window, &self.rtt);
-            } else {
-                self.congestion.on_idle(now, idle, initial_window, &self.rtt.without_timeout());
-            }
+            let idle = now - self.board.latest_sent(); // RFC 5681 section 4.1 (`tcp_slow_start_after_idle_check`)
+            let rtt = if self.options.restart_after_idle { &self.rtt } else { &self.rtt.without_timeout() };
+            self.congestion.update(|control| control.on_idle(now, idle, initial_window, rtt));
         }
         self.available = self.available.saturating_add(segments);
         self.plan_push();
     }
 
-    /// Closes the connection right after the application's last write. Linux then adds a FIN; other senders do not model it.
+    /// Closes the connection right after the application's last write. A sender that models the FIN then adds one.
     pub fn finish(&mut self) {
         self.limits.closes = true;
         self.plan_fin();
@@ -368,15 +366,16 @@ impl Sender {
     }
 
     /// Processes the SYN-ACK. It echoes the timestamp of the `echoed`-th SYN, where the first is 0, if it has a timestamp. Returns whether the
-    /// sender answers it with an ACK of its own, as Linux does; the first segment of others is the answer.
+    /// sender answers it with an ACK of its own; otherwise the first segment is the answer.
     pub fn on_established(&mut self, now: Time, echoed: Option<u32>) -> bool {
-        let is_linux = self.options.follows == Follows::Linux;
+        let is_timed = self.options.rules.timed_handshake;
+        let echoed = echoed.filter(|_| is_timed);
         if let Phase::Opening { first, sent, tries } = self.phase
             && sent != Time::NEVER
         {
-            let round_trip = match echoed.filter(|_| is_linux) {
+            let round_trip = match echoed {
                 _ if tries == 1 => Some(now - sent), // Karn: only if it answers the one SYN
-                Some(number) => Some(Sender::rtt_by_timestamp(now, self.syn_sent(first, number.min(tries - 1)))),
+                Some(number) => Some(round_trip_by_timestamp(self.syn_sent(first, number.min(tries - 1)), now)),
                 None => None,
             };
             match round_trip {
@@ -388,16 +387,19 @@ impl Sender {
             }
             self.show_connection(now);
             self.apply_min_rto();
-            // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment. Linux forgives one, and all if the first
-            // SYN is answered (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
-            if if is_linux { tries > 2 && echoed != Some(0) } else { tries > 1 } {
+            // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment; but not if the first SYN is answered
+            // (`tcp_try_undo_spurious_syn`).
+            if tries > self.options.rules.harmless_syns && echoed != Some(0) {
                 let kind = CongestionKind::Timeout { repeated: true };
-                self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
-                self.congestion.on_recovered();
+                let event = CongestionEvent { now, kind, prior_in_flight: 0 };
+                self.congestion.update(|control| {
+                    control.on_congestion(&event, &self.rtt);
+                    control.on_recovered();
+                });
             }
-            self.congestion.on_established(now, &self.rtt);
+            self.congestion.update(|control| control.on_established(now, &self.rtt));
             self.phase = Phase::Open;
-            return is_linux;
+            return is_timed;
         }
         false
     }

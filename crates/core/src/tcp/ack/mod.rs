@@ -80,7 +80,7 @@ pub trait AckPolicy: Send + Sync {
 pub struct ReceiverContext {
     /// The window that the receiver advertises, segments.
     pub window: u32,
-    /// The clock of the receiver's kernel; only of one that follows Linux.
+    /// The clock of the receiver's kernel, if it has one.
     pub clock: Option<KernelClock>,
     /// The least that the retransmission timeout exceeds the RTT.
     pub rto_margin: Duration,

@@ -2,12 +2,11 @@
 //!
 //! The sender reads both for every segment. A copy within the sender's own state saves a virtual call and a cache line each time.
 
-use super::CongestionControl;
-use super::linux::LinuxControl;
+use super::{CongestionControl, Snapshot};
 use crate::prefetch::prefetch_at;
-use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
+use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Rate, Time};
+use crate::units::{Rate, Time};
 
 /// The pacing rate of an unpaced flow.
 const UNPACED: Rate = Rate(u64::MAX);
@@ -23,22 +22,13 @@ pub struct Output {
     pacing_rate: Rate,
 }
 
-/// Window and rate in one virtual call. Every [`LinuxControl`] has it.
-pub trait Snapshot: LinuxControl {
-    /// Window and rate now.
-    fn output(&self) -> Output {
-        let cwnd = self.cwnd();
-        Output { cwnd, window: (cwnd as u32).max(1), pacing_rate: self.pacing_rate().unwrap_or(UNPACED) }
-    }
-
-    /// Processes an ACK, then writes window and rate to `output`. It returns nothing, because a returned copy costs time for every ACK.
-    fn on_ack_with_output(&mut self, ack: &AckEvent, rtt: &RttEstimate, output: &mut Output) {
-        self.on_ack(ack, rtt);
-        *output = self.output();
+impl Output {
+    /// Those of a control now.
+    pub fn of(control: &(impl CongestionControl + ?Sized)) -> Output {
+        let cwnd = control.cwnd();
+        Output { cwnd, window: (cwnd as u32).max(1), pacing_rate: control.pacing_rate().unwrap_or(UNPACED) }
     }
 }
-
-impl<C: LinuxControl> Snapshot for C {}
 
 /// A congestion control and its latest output.
 pub struct CachedControl {
@@ -53,7 +43,7 @@ impl CachedControl {
     }
 
     /// The algorithm.
-    pub fn algorithm(&self) -> &dyn CongestionControl {
+    pub fn algorithm(&self) -> &dyn Snapshot {
         &*self.algorithm
     }
 
@@ -69,77 +59,15 @@ impl CachedControl {
         self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
     }
 
-    /// See [`LinuxControl::on_connection`].
-    pub fn on_connection(&mut self, connection: &Connection<'_>) {
-        self.algorithm.on_connection(connection);
-    }
-
-    /// See [`LinuxControl::on_start`].
-    pub fn on_start(&mut self) {
-        self.algorithm.on_start();
+    /// Calls the algorithm, and then copies its output.
+    pub fn update(&mut self, call: impl FnOnce(&mut dyn Snapshot)) {
+        call(&mut *self.algorithm);
         self.output = self.algorithm.output();
     }
 
-    /// See [`CongestionControl::on_echo`].
-    pub fn on_echo(&mut self, ack: &AckEvent) {
-        self.algorithm.on_echo(ack);
-    }
-
-    /// See [`CongestionControl::on_congestion`].
-    pub fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
-        self.algorithm.on_congestion(event, rtt);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::undo`].
-    pub fn undo(&mut self) {
-        self.algorithm.undo();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_recovered`].
-    pub fn on_recovered(&mut self) {
-        self.algorithm.on_recovered();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`LinuxControl::on_loss_in_reduction`].
-    pub fn on_loss_in_reduction(&mut self, reached: u32) {
-        self.algorithm.on_loss_in_reduction(reached);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`LinuxControl::on_reopened`].
-    pub fn on_reopened(&mut self) {
-        self.algorithm.on_reopened();
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_established`].
-    pub fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
-        self.algorithm.on_established(now, rtt);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`CongestionControl::on_idle`].
-    pub fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.algorithm.on_idle(now, idle, initial_window, rtt);
-        self.output = self.algorithm.output();
-    }
-
-    /// See [`LinuxControl::min_quantum`].
+    /// See [`Snapshot::min_quantum`].
     pub fn min_quantum(&mut self, now: Time) -> u32 {
         self.algorithm.min_quantum(now)
-    }
-
-    /// See [`LinuxControl::min_rto`].
-    pub fn min_rto(&self) -> Option<Duration> {
-        self.algorithm.min_rto()
-    }
-
-    /// See [`LinuxControl::backs_off`].
-    pub fn backs_off(&self) -> Option<bool> {
-        self.algorithm.backs_off()
     }
 
     /// See [`CongestionControl::cwnd`].

@@ -1,10 +1,8 @@
 //! The congestion control that a stack chooses: one of the registry, or one that comes with the scenario.
 
-use super::cached_control::Snapshot;
 use super::custom::CustomSpec;
-use super::linux::program::ProgramSpec;
 use super::supervision::Supervision;
-use super::{CongestionSpec, FlowContext};
+use super::{CongestionSpec, FlowContext, ProgramSpec, Snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,7 +12,7 @@ use serde_json::Value;
 pub enum ControlSpec {
     /// One of the registry, by its `name`.
     Named(CongestionSpec),
-    /// A program for Linux, by its object.
+    /// An eBPF program, by its object.
     Program(ProgramSpec),
     /// One that the caller of the core provides, by its text.
     Custom(CustomSpec),

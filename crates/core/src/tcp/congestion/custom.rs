@@ -1,7 +1,7 @@
 //! A congestion control that the caller of the core provides, such as a class in Python.
 
 use super::FlowContext;
-use super::cached_control::Snapshot;
+use super::Snapshot;
 use super::supervision::Supervision;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

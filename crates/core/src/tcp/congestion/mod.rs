@@ -7,8 +7,9 @@ use super::events::{AckEvent, CongestionEvent};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
-use cached_control::Snapshot;
+use cached_control::Output;
 use linux::LinuxControl;
+pub use linux::program::ProgramSpec;
 use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
@@ -91,6 +92,22 @@ pub struct Demands {
     /// before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
     pub ends_recovery_at_partial_ack: bool,
 }
+
+/// What a sender calls: window and rate in one virtual call. Every [`LinuxControl`] has it.
+pub trait Snapshot: LinuxControl {
+    /// Window and rate now.
+    fn output(&self) -> Output {
+        Output::of(self)
+    }
+
+    /// Processes an ACK, then writes window and rate to `output`. It returns nothing, because a returned copy costs time for every ACK.
+    fn on_ack_with_output(&mut self, ack: &AckEvent, rtt: &RttEstimate, output: &mut Output) {
+        self.on_ack(ack, rtt);
+        *output = self.output();
+    }
+}
+
+impl<C: LinuxControl> Snapshot for C {}
 
 /// Properties of the flow that a congestion control may need when it starts.
 #[derive(Debug, Clone, Copy)]

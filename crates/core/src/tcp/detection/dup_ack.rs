@@ -269,7 +269,8 @@ mod tests {
     #[test]
     fn a_retransmission_is_not_marked_again() {
         let mut board = board_with(&[(1, 4)], 10);
-        let mut detector = DupAck::new(Parameters::default(), DetectorContext { sack: true, linux: false, paths: 1 });
+        let mut detector =
+            DupAck::new(Parameters::default(), DetectorContext { sack: true, evidence: false, paths: 1 });
         assert_eq!(detector.judge(&mut board), Signal::Loss);
         board.retransmit(0, Time(3));
         board.acknowledge(0, &[(1, 6)], Time(4));

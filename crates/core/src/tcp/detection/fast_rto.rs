@@ -422,7 +422,7 @@ mod tests {
     /// An undo unmarks three segments that have expired. Their first transmissions expire once more, and are stored once.
     #[test]
     fn what_expires_again_after_an_undo_is_remembered_once() {
-        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, linux: false, paths: 2 });
+        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, evidence: false, paths: 2 });
         let mut board = Scoreboard::with_sending_order();
         let rtt = RttEstimate::new(millis(200), millis(60_000), millis(1000));
         for _ in 0..3 {
@@ -637,7 +637,7 @@ mod tests {
         /// No segment expires younger than FastRTO, and none in flight is older after an ACK or a deadline.
         #[test]
         fn nothing_expires_young(steps in prop::collection::vec((0u8..4, 0u32..20, 0u32..5, 0u64..100), 1..100)) {
-            let flow = DetectorContext { sack: true, linux: false, paths: 2 };
+            let flow = DetectorContext { sack: true, evidence: false, paths: 2 };
             let mut detector = FastRto::new(Parameters::default(), flow);
             let mut board = Scoreboard::with_sending_order();
             let rtt = RttEstimate::new(millis(200), Duration::from_secs(60), Duration::from_secs(1));
@@ -670,7 +670,7 @@ mod tests {
 
     /// Two segments go out at 100 ms; RTT 100 ms, so that FastRTO is no less than 150 ms.
     fn two_at_100() -> (FastRto, Scoreboard, RttEstimate) {
-        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, linux: false, paths: 1 });
+        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, evidence: false, paths: 1 });
         let mut board = Scoreboard::with_sending_order();
         board.send_new(ms(0));
         let delivered = board.acknowledge(1, &[], ms(100));

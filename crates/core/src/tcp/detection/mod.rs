@@ -96,10 +96,10 @@ pub trait LossDetector: Send + Sync {
     /// An undo unmarks: segments that were marked as lost, and not sent again, count as in flight.
     fn on_unmarked(&mut self, _board: &Scoreboard) {}
 
-    /// Called when an echoed timestamp shows that a retransmitted segment was late; only from a sender that follows Linux.
+    /// Called when an echoed timestamp shows that a retransmitted segment was late; only with [evidence](DetectorContext::evidence).
     fn on_reordering(&mut self) {}
 
-    /// Called when an episode of recovery ends; only from a sender that follows Linux.
+    /// Called when an episode of recovery ends; only with [evidence](DetectorContext::evidence).
     fn on_episode_end(&mut self, _end: EpisodeEnd) {}
 
     /// Whether it reads the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]), which the
@@ -114,8 +114,8 @@ pub trait LossDetector: Send + Sync {
 pub struct DetectorContext {
     /// Whether the receiver sends selective acknowledgements.
     pub sack: bool,
-    /// Whether the sender follows Linux.
-    pub linux: bool,
+    /// Whether the sender sees evidence in ACKs ([`Delivered`]'s), and judges episodes by it.
+    pub evidence: bool,
     /// How many paths the routing offers the flow.
     pub paths: u32,
 }

@@ -26,7 +26,7 @@ fn with_sack_thresholds_learn_from_holes_only_and_clocks_have_their_own_deadline
         ("fast-rto", (!only_the_timer, !from_holes)),
     ] {
         let spec = every_detector().into_iter().find(|spec| spec.name() == name).expect("a detector of the registry");
-        let detector = spec.build(DetectorContext { sack: true, linux: false, paths: 2 });
+        let detector = spec.build(DetectorContext { sack: true, evidence: false, paths: 2 });
         assert_eq!((detector.has_only_the_timer(), detector.learns_from_predicted_acks()), expected, "{name}");
     }
 }

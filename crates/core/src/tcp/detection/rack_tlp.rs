@@ -6,12 +6,15 @@
 //! Made for SACK; without it only the cumulative acknowledgement teaches it. A lost retransmission claims
 //! [`Signal::Loss`] again, which the sender counts to the episode that it belongs to.
 
+mod linux;
+
 use super::shortcuts::DetectorShortcuts;
 use super::{DetectorContext, EpisodeEnd, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::{Duration, Time};
+use linux::LinuxRack;
 
 crate::parameters! {
     /// The choices that RFC 8985 leaves.
@@ -32,11 +35,6 @@ crate::parameters! {
 
 /// Recoveries without a DSACK after which the reordering window shrinks back (RACK.reo_wnd_persist, section 6.2 step 4).
 const PERSIST: u32 = 16;
-
-/// Linux's greatest multiplier.
-const LINUX_MOST_STEPS: u32 = 255;
-/// A timer of Linux for a probe or for late segments waits for this number of ticks longer (`TCP_TIMEOUT_MIN_US`).
-const LINUX_EXTRA_TICKS: u64 = 2;
 
 /// The reordering window (section 6.2 step 4): `multiplier` quarters of the minimum RTT, at most SRTT.
 pub fn reordering_window(multiplier: u32, min_rtt: Duration, srtt: Duration) -> Duration {
@@ -144,18 +142,6 @@ pub struct RackTlp {
     linux: Option<LinuxRack>,
 }
 
-/// Differences in Linux (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
-/// reordering was seen. Transmissions are judged when there is new evidence.
-#[derive(Debug, Clone, Copy, Default)]
-struct LinuxRack {
-    /// A DSACK waits to be taken into account (`dsack_seen`).
-    dsack: bool,
-    /// When the window was last widened: only segments sent later say more (`last_delivered`).
-    widened: Time,
-    /// Whether transmissions must be judged again, after new evidence or an undo (`advanced`).
-    look: bool,
-}
-
 impl RackTlp {
     /// A flow that has not sent yet.
     pub fn new(parameters: Parameters, flow: DetectorContext) -> RackTlp {
@@ -172,7 +158,7 @@ impl RackTlp {
             recovering: false,
             probe: None,
             samples_at_probe: 0,
-            linux: flow.linux.then(LinuxRack::default),
+            linux: LinuxRack::of(flow),
         }
     }
 
@@ -191,32 +177,13 @@ impl RackTlp {
             newest => newest,
         };
         if self.linux.is_some() {
-            return self.update_as_linux(now, delivered);
+            return self.take_evidence(now, delivered);
         }
         if let Some(newest) = newest {
             let (sent, segment) = newest;
             let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
             self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
-        }
-    }
-
-    /// The same update as Linux does it (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
-    fn update_as_linux(&mut self, now: Time, delivered: &Delivered) {
-        let Some(linux) = &mut self.linux else { return };
-        if let Some(evidence) = delivered.evidence {
-            self.rtt = evidence.rtt;
-            self.newest = self.newest.max(evidence.newest);
-            linux.look = true;
-        }
-        let Some((sent, _)) = delivered.newest() else { return };
-        linux.dsack &= sent >= linux.widened;
-        if linux.dsack {
-            (linux.dsack, linux.widened) = (false, now);
-            self.multiplier = (self.multiplier + 1).min(LINUX_MOST_STEPS);
-            self.persist = PERSIST;
-        } else if self.persist == 0 {
-            self.multiplier = 1;
         }
     }
 
@@ -252,8 +219,7 @@ impl RackTlp {
             board.mark_lost(*segment);
         }
         if let Some(clock) = rtt.clock() {
-            let wait = |at: Time| clock.expiry(now, at - now + clock.tick * LINUX_EXTRA_TICKS);
-            self.reordering_timer = self.reordering_timer.map(wait);
+            self.reordering_timer = self.reordering_timer.map(|at| linux::expiry(clock, now, at - now));
         }
         !lost.is_empty()
     }
@@ -318,7 +284,7 @@ impl RackTlp {
         let due = match rtt.clock() {
             None => start + timeout,
             Some(_) if board.again_in_flight() > 0 => return None, // as if out of order (`tcp_try_keep_open`)
-            Some(clock) if board.outstanding() > 1 => clock.expiry(start, timeout + clock.tick * LINUX_EXTRA_TICKS),
+            Some(clock) if board.outstanding() > 1 => linux::expiry(clock, start, timeout),
             Some(clock) => clock.expiry(start, timeout),
         };
         Some(due.min(expiry))
@@ -342,7 +308,7 @@ impl LossDetector for RackTlp {
             self.follow_recovery(ack.in_recovery);
         }
         let repaired = self.probe.is_some() && self.answer(ack, delivered, board);
-        let looks = self.linux.as_mut().is_none_or(|linux| std::mem::take(&mut linux.look));
+        let looks = self.linux.as_mut().is_none_or(LinuxRack::take_look);
         if looks && self.detect(ack.now, board, rtt) {
             self.begin_recovery();
             return Verdict::of(Signal::Loss);
@@ -354,7 +320,7 @@ impl LossDetector for RackTlp {
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
         let expiry = timer::deadline(board, rtt)?;
         if self.linux.is_some() && self.reordering_timer.is_some() {
-            return self.reordering_timer; // Linux has one timer, for whatever comes first
+            return self.reordering_timer; // one timer, for whatever comes first
         }
         let earlier = self.reordering_timer.or_else(|| self.probe_deadline(board, rtt, expiry));
         Some(earlier.map_or(expiry, |earlier| earlier.min(expiry)))
@@ -385,7 +351,7 @@ impl LossDetector for RackTlp {
         if let Some(linux) = &mut self.linux {
             let answers_probe =
                 self.probe.is_some_and(|probe| probe.retransmission != Some(false) && segment + 1 == probe.next);
-            linux.dsack |= self.reordering_seen && !answers_probe;
+            linux.on_duplicate(self.reordering_seen && !answers_probe);
         } else if self.dsack_round.is_none_or(|round| board.una() >= round) {
             self.dsack_round = Some(board.next());
             self.multiplier = self.multiplier.saturating_add(1);
@@ -407,7 +373,7 @@ impl LossDetector for RackTlp {
             EpisodeEnd::Spurious => {}
         }
         if let Some(linux) = &mut self.linux {
-            linux.look |= end != EpisodeEnd::Repaired;
+            linux.on_episode_end(end);
         }
     }
 
@@ -428,8 +394,7 @@ impl DetectorShortcuts for RackTlp {
         rtt: &RttEstimate,
     ) -> Option<Time> {
         let newest = (sent, board.una() - 1);
-        let has_news =
-            self.linux.is_some_and(|linux| linux.dsack || linux.look || self.persist == 0 && self.multiplier > 1);
+        let has_news = self.linux.is_some_and(|linux| linux.has_news() || self.persist == 0 && self.multiplier > 1);
         if self.recovering || self.probe.is_some() || newest < self.newest || has_news {
             return None;
         }

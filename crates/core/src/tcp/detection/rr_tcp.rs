@@ -174,7 +174,7 @@ mod tests {
     use crate::units::{Duration, Time};
 
     fn detector() -> DuplicateAcks<Policy> {
-        RrTcp::new(Parameters::default(), DetectorContext { sack: true, linux: false, paths: 2 })
+        RrTcp::new(Parameters::default(), DetectorContext { sack: true, evidence: false, paths: 2 })
     }
 
     #[test]

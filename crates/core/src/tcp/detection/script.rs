@@ -72,7 +72,7 @@ impl Driver {
 
     /// Like [`Driver::new`], from a scenario's choice.
     pub fn of(spec: &DetectionSpec, sack: bool) -> Driver {
-        Driver::new(spec.build(DetectorContext { sack, linux: false, paths: 2 }), sack)
+        Driver::new(spec.build(DetectorContext { sack, evidence: false, paths: 2 }), sack)
     }
 
     pub fn send_new(&mut self) {

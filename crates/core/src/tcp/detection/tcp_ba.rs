@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_timeout_sets_the_threshold_back() {
         let mut detector =
-            TcpBa::new(parameters(Variant::Increment), DetectorContext { sack: true, linux: false, paths: 2 });
+            TcpBa::new(parameters(Variant::Increment), DetectorContext { sack: true, evidence: false, paths: 2 });
         let board = Scoreboard::default();
         (0..5).for_each(|segment| detector.policy.on_spurious(segment, &board));
         assert_eq!(detector.policy.threshold, 8.0);

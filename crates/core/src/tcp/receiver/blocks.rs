@@ -65,7 +65,7 @@ impl SackBlocks {
         self.length = self.length.min(MAX_SACK_BLOCKS as u32);
     }
 
-    /// Linux's sender takes the first block for a duplicate if it is below `next`, or within the second block (`tcp_check_dsack`). A block
+    /// `tcp_check_dsack` takes the first block for a duplicate if it is below `next`, or within the second block. A block
     /// that changed later may stand between.
     pub(super) fn doubt_duplicate(&mut self, next: u32) {
         let (first, second) = (self.blocks[0], self.blocks[1]);

@@ -164,7 +164,7 @@ impl Scoreboard {
         }
         delivered.cumulative = passed;
         if any_again && self.order.as_ref().is_some_and(|order| order.doubt.is_some()) {
-            delivered.forget_rtt(); // as in Linux, whichever segments were sent again (`tcp_clean_rtx_queue`)
+            delivered.forget_rtt(); // whichever segments were sent again (`tcp_clean_rtx_queue`)
         }
         if self.repair.is_some() {
             self.longest_stall = self.longest_stall.max(now - self.last_advance);

@@ -23,7 +23,7 @@ pub struct Delivered {
     pub any_retransmitted: bool,
     /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
     pub reordered: bool,
-    /// Only for a sender that follows Linux.
+    /// Only for a sender that judges episodes by it.
     pub(in crate::tcp) evidence: Option<Evidence>,
 }
 
@@ -99,7 +99,7 @@ impl Delivered {
         (self.highest_original != NO_SEGMENT).then_some(self.highest_original)
     }
 
-    /// A single segment in order, sent once, then; with evidence for a sender that follows Linux.
+    /// A single segment in order, sent once, then; with evidence for a sender that judges episodes by it.
     #[inline]
     pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time, with_evidence: bool) -> Delivered {
         let evidence = Evidence { newest: (sent, segment), rtt: now - sent, highest: segment, is_passed: true };

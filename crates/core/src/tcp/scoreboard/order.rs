@@ -42,7 +42,7 @@ pub(super) struct SendingOrder {
     again: VecDeque<Again>,
     /// Retransmissions before those of `again`.
     forgotten: u32,
-    /// Doubt about retransmissions for the next ACK; only for a sender that follows Linux.
+    /// Doubt about retransmissions for the next ACK; only for a sender that judges by evidence.
     pub(super) doubt: Option<Doubt>,
 }
 
@@ -94,7 +94,7 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the delivery of this record shows how long its last transmission took, for a sender that follows Linux.
+    /// Whether the delivery of this record shows how long its last transmission took, for a sender that judges by evidence.
     #[inline(always)]
     pub(super) fn is_evidence(&self, record: Segment, now: Time, passed: bool) -> bool {
         let Some(Doubt { least_rtt, echoed }) = self.order.as_ref().and_then(|order| order.doubt) else {

@@ -10,7 +10,7 @@ pub(super) const IN_FLIGHT: u64 = 0;
 pub(super) const SACKED: u64 = 1;
 pub(super) const LOST: u64 = 2;
 pub(super) const RETRANSMITTED: u64 = 0b100;
-/// Last sent in the same buffer as the segment before it, by a paced sender that follows Linux.
+/// Last sent in the same buffer as the segment before it, by a paced sender that sends quanta.
 pub(super) const JOINED: u64 = 0b1000;
 
 impl Segment {

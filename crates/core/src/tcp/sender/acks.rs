@@ -1,10 +1,10 @@
 //! Acknowledgements: the steps from the scoreboard to the congestion control.
 
-use super::options::Prediction;
+use super::options::{Growth, Prediction};
 use super::{Episode, Limit, Phase, Sender};
-use crate::spec::Follows;
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
+use crate::tcp::kernel_clock::round_trip_by_timestamp;
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::{Duration, Time};
@@ -58,7 +58,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn describe_predicted(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
         let rtt = now - sent;
-        self.begin_linux_event();
+        self.begin_event();
         self.rtt.sample(rtt);
         self.rtt.follow_rounds(self.board.una(), self.board.next());
         event.round_start = self.board.una() > self.round_end;
@@ -74,14 +74,13 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
-        let is_linux = self.recovers_as_linux();
+        let has_evidence = self.has_evidence();
         let prior_una = self.board.una();
-        let is_old = is_linux && ack.cumulative < prior_una;
-        if is_old && (ack.sack.is_empty() || self.is_too_old(ack)) {
+        let is_old = has_evidence && ack.cumulative < prior_una;
+        if is_old && self.is_too_old(ack) {
             return;
         }
-        if is_linux {
-            self.begin_linux_event();
+        if has_evidence {
             self.set_doubt(now, ack);
         }
         let prior_in_flight = self.board.in_flight() + self.withheld;
@@ -100,16 +99,14 @@ impl Sender {
         if advanced {
             self.unanswered_timeout = false;
         }
-        if is_linux {
-            self.show_connection(now);
-            self.note_linux_ack(now, ack, prior_una, &delivered);
-            self.continue_linux_recovery(prior_una, advanced, duplicate, &delivered);
+        if has_evidence {
+            self.judge_episode(now, ack, prior_una, duplicate, &delivered);
         } else {
             self.take_reports(now, ack, prior_una, &delivered);
-        }
-        if self.is_recovering() && !is_linux {
-            self.show_connection(now);
-            self.continue_recovery(advanced, duplicate, &delivered);
+            if self.is_recovering() {
+                self.show_connection(now);
+                self.continue_recovery(advanced, duplicate, &delivered);
+            }
         }
         if round_start {
             self.round_end = self.board.next();
@@ -143,7 +140,7 @@ impl Sender {
     }
 
     /// Takes an RTT sample of an ACK, which came while the first outstanding segment was last sent at `first_sent`. Returns the RTT of the
-    /// newest delivered segment that was sent only once. Linux also has the RTT by the echoed timestamp, if segments give none.
+    /// newest delivered segment that was sent only once, or else the RTT by the echoed timestamp.
     #[inline]
     fn sample_rtt(
         &mut self,
@@ -152,16 +149,16 @@ impl Sender {
         first_sent: Option<Time>,
         delivered: &Delivered,
     ) -> Option<Duration> {
-        let is_linux = self.recovers_as_linux();
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let is_clean = self.options.sack || !delivered.any_retransmitted;
         let by_segment = delivered.oldest_rtt().filter(|_| is_clean);
-        let echoed = if by_segment.is_none() && is_linux && advanced { self.echoed() } else { None };
-        let by_timestamp = echoed.map(|sent| Sender::rtt_by_timestamp(now, sent));
+        let has_evidence = self.has_evidence();
+        let echoed = if by_segment.is_none() && has_evidence && advanced { self.echoed() } else { None };
+        let by_timestamp = echoed.map(|sent| round_trip_by_timestamp(sent, now));
         if let Some(sample) = by_segment.or(by_timestamp) {
             self.rtt.sample(sample);
             self.rtt.follow_rounds(self.board.una(), self.board.next());
-            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
+            if has_evidence && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
                 self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
             }
         }
@@ -184,7 +181,7 @@ impl Sender {
         let AckEvent { now, prior_in_flight, .. } = event;
         let mut event = self.detect_losses(event, delivered);
         if event.ecn_echo {
-            self.congestion.on_echo(&event);
+            self.congestion.update(|control| control.on_echo(&event));
             self.on_ecn_echo(now, prior_in_flight);
         }
         event.in_flight = self.board.in_flight();
@@ -195,12 +192,13 @@ impl Sender {
             self.congestion.on_ack(&event, &self.rtt);
             self.apply_min_rto();
         }
-        let is_bold = self.options.follows != Follows::Linux;
+        let is_bold = !self.options.rules.safe_acks;
         if is_bold || event.delivered > 0 {
             let is_safe = event.advanced && event.newly_lost == 0; // SafeACK of RFC 9937 section 6.2
             self.reduce_proportionally(event.delivered, is_bold || is_safe);
         }
-        if self.options.backs_off && self.congestion.backs_off() == Some(true) && self.phase == Phase::Open {
+        let may_back_off = self.options.backs_off && self.phase == Phase::Open;
+        if may_back_off && self.congestion.algorithm().backs_off() == Some(true) {
             self.reduce_without_loss(now, prior_in_flight);
         }
     }
@@ -219,7 +217,7 @@ impl Sender {
             self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
         };
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
-        if self.recovers_as_linux() && self.board.again_in_flight() < again_before {
+        if self.has_evidence() && self.board.again_in_flight() < again_before {
             self.note_lost_again();
         }
         self.show_connection(now);
@@ -235,22 +233,19 @@ impl Sender {
     #[inline(always)]
     fn growth_by(&self, event: &AckEvent, delivered: &Delivered, episode: Episode) -> u32 {
         let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
-        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
+        let growth = self.options.rules.growth;
+        let may_grow = (!was_in_fast_recovery || growth == Growth::Reported)
             && !matches!(self.phase, Phase::Fast { .. })
             && !event.ecn_echo; // RFC 3168 section 6.1.2: an echo of congestion does not open the window
         if !may_grow {
             return 0;
         }
         // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
-        // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
-        // before. In Linux it grows the window only by newly reported ones.
-        match self.options.follows {
-            // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
-            Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
-            Follows::Rfc => delivered.cumulative,
-            Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
-            Follows::Linux => delivered.cumulative.min(delivered.count),
-            Follows::Ns2 => delivered.cumulative.min(1),
+        // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered before.
+        match growth {
+            Growth::Passed if episode != Episode::Timeout => delivered.cumulative,
+            Growth::Passed | Growth::OnePerAck => delivered.cumulative.min(1),
+            Growth::Reported => self.newly_reported(event.advanced, delivered),
         }
     }
 
@@ -293,7 +288,7 @@ impl Sender {
                     if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
                 {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
-                    if std::mem::replace(partial, true) && self.restarts_timer_once() {
+                    if std::mem::replace(partial, true) && self.options.rules.restarts_timer_once {
                         self.board.restart_timer(prior_timer_start);
                     }
                 }

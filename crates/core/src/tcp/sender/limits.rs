@@ -1,7 +1,7 @@
 //! What keeps a sender from sending more, and for how long each of these limits has held.
 //!
 //! The limit changes only where the sender stops sending: from there to its next stop, time belongs to the limit that stopped it.
-//! Linux measures the same for the receive window and the send buffer (`tcp_chrono_start`), and calls the rest busy time.
+//! `tcp_chrono_start` measures the same for the receive window and the send buffer, and calls the rest busy time.
 
 use super::Sender;
 use crate::units::{Duration, Time};

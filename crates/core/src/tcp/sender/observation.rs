@@ -16,7 +16,7 @@ impl Sender {
     #[inline(never)]
     fn show(&mut self, now: Time) {
         let board = &self.board;
-        self.congestion.on_connection(&Connection {
+        let connection = Connection {
             now,
             una: board.una(),
             next: board.next(),
@@ -31,7 +31,8 @@ impl Sender {
             last_sent: board.latest_sent(),
             next_send: self.next_send,
             rtt: &self.rtt,
-        });
+        };
+        self.congestion.update(|control| control.on_connection(&connection));
     }
 
     /// Tells a congestion control that observes the connection that a segment is sent while nothing is in flight (`tcp_event_data_sent`).
@@ -39,7 +40,7 @@ impl Sender {
     pub(super) fn before_sending(&mut self, now: Time) {
         if self.options.observed && self.board.in_flight() == 0 {
             self.show(now);
-            self.congestion.on_start();
+            self.congestion.update(|control| control.on_start());
         }
     }
 
@@ -47,7 +48,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn apply_min_rto(&mut self) {
         if self.options.observed
-            && let Some(least) = self.congestion.min_rto()
+            && let Some(least) = self.congestion.algorithm().min_rto()
         {
             self.rtt.set_least_rto(least);
         }

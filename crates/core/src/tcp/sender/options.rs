@@ -1,8 +1,8 @@
 //! The switches of a sender, which follow from its stack, its congestion control and its detector. All senders of a stack share them.
 
 use super::Sender;
-use crate::spec::{Follows, SpuriousResponse, StackSpec};
-use crate::tcp::congestion::linux::LinuxControl;
+use crate::spec::{SpuriousResponse, StackSpec};
+use crate::tcp::congestion::Snapshot;
 use crate::tcp::detection::shortcuts::DetectorShortcuts;
 use crate::tcp::rtt::TimeoutBounds;
 use std::sync::Arc;
@@ -21,6 +21,48 @@ pub(super) enum Prediction {
     Growth,
 }
 
+/// Segments by which an ACK grows the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// Those that it passes (RFC 5681 section 3.1). After a timeout it also passes segments that arrived before: it counts as one (RFC 3465
+    /// section 2.3).
+    Passed,
+    /// One, if it passes any (RFC 2581 section 3.1).
+    OnePerAck,
+    /// Those that it newly reports, also when it ends fast recovery.
+    Reported,
+}
+
+/// Where those whose rules a sender may follow differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rules {
+    pub(super) growth: Growth,
+    /// PRR counts ACKs that deliver something, and only safe ones let it slow-start (SafeACK of RFC 9937 section 6.2).
+    pub(super) safe_acks: bool,
+    /// Without SACK, only the first partial ACK restarts the retransmission timer (RFC 6582 section 3.2 step 3), and not every one
+    /// ("Slow-but-Steady", section 4).
+    pub(super) restarts_timer_once: bool,
+    /// A reduction without a loss takes a round trip, and not an instant (`tcp_enter_cwr`).
+    pub(super) spreads_reductions: bool,
+    /// After this number of SYNs, the initial window is one segment (RFC 5681 section 3.1: one; `tcp_init_transfer`: two).
+    pub(super) harmless_syns: u32,
+    /// Episodes end by evidence of reordering, and not by the RFCs' rules alone. It needs SACK.
+    pub(super) evidence: bool,
+    /// The SYN-ACK echoes a timestamp, and has an ACK of its own. Otherwise the first segment answers it.
+    pub(super) timed_handshake: bool,
+}
+
+/// Those of the RFCs.
+pub(super) const RFC_RULES: Rules = Rules {
+    growth: Growth::Passed,
+    safe_acks: false,
+    restarts_timer_once: true,
+    spreads_reductions: false,
+    harmless_syns: 1,
+    evidence: false,
+    timed_handshake: false,
+};
+
 /// The switches that the sender reads while it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
@@ -31,9 +73,7 @@ pub(super) struct Options {
     pub(super) pacing: bool,
     pub(super) ends_recovery_at_partial_ack: bool,
     pub(super) spurious: SpuriousResponse,
-    pub(super) follows: Follows,
-    /// Recovery is Linux's: without SACK it is as for others.
-    pub(super) recovers_as_linux: bool,
+    pub(super) rules: Rules,
     pub(super) restart_after_idle: bool,
     /// A paced sender sends several segments at once.
     pub(super) quanta: bool,
@@ -54,7 +94,12 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn new(stack: &StackSpec, congestion: &dyn LinuxControl, detector: &dyn DetectorShortcuts) -> Options {
+    pub(super) fn new(
+        stack: &StackSpec,
+        rules: Rules,
+        congestion: &dyn Snapshot,
+        detector: &dyn DetectorShortcuts,
+    ) -> Options {
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let (observed, backs_off) = (congestion.observes_connection(), congestion.backs_off().is_some());
         let samples_rate = congestion.demands().rate_samples;
@@ -72,8 +117,7 @@ impl Options {
             pacing: stack.pacing,
             ends_recovery_at_partial_ack: !stack.sack && congestion.demands().ends_recovery_at_partial_ack,
             spurious: stack.spurious,
-            follows: stack.follows,
-            recovers_as_linux: stack.follows == Follows::Linux && stack.sack,
+            rules,
             restart_after_idle: stack.restart_after_idle,
             quanta: stack.sends_quanta(),
             prediction,

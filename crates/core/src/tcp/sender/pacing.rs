@@ -3,7 +3,7 @@
 use super::Sender;
 use crate::units::{Rate, Time};
 
-/// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (as Linux does).
+/// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (`tcp_update_pacing_rate`).
 const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
 
 impl Sender {

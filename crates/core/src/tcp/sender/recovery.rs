@@ -34,8 +34,10 @@ impl Sender {
     fn reduce_once(&mut self, now: Time, prior_in_flight: u32) {
         self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
-        self.congestion.on_congestion(&event, &self.rtt);
-        self.congestion.on_recovered();
+        self.congestion.update(|control| {
+            control.on_congestion(&event, &self.rtt);
+            control.on_recovered();
+        });
         self.announce_reduction();
     }
 
@@ -43,17 +45,17 @@ impl Sender {
         self.recoveries += 1;
         let window = self.congestion.window();
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
-        self.congestion.on_congestion(&event, &self.rtt);
+        self.congestion.update(|control| control.on_congestion(&event, &self.rtt));
         self.announce_reduction();
         self.allow_undo();
         if self.board.outstanding() == 0 {
-            self.congestion.on_recovered(); // a probe had repaired the loss: there is nothing to recover
+            self.congestion.update(|control| control.on_recovered()); // a probe had repaired the loss: there is nothing to recover
             return;
         }
         self.phase = self.reduction(self.reduces_from(window, prior_in_flight), false);
     }
 
-    /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments: the flight, or Linux's window.
+    /// Fast recovery, which begins after a loss or a congestion mark, from `prior` segments in flight or of the window.
     fn reduction(&self, prior: u32, marked: bool) -> Phase {
         let transmissions = self.board.next_transmission();
         let mut prr = ProportionalRateReduction::new(prior, transmissions);
@@ -70,7 +72,7 @@ impl Sender {
             self.recoveries += 1;
         }
         let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
-        self.congestion.on_congestion(&event, &self.rtt);
+        self.congestion.update(|control| control.on_congestion(&event, &self.rtt));
         self.announce_reduction();
         self.rtt.back_off();
         self.board.restart_timer(now);
@@ -83,7 +85,7 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
-        if self.begin_revertible_episode() {
+        if self.begin_revertible_episode(true) {
             return;
         }
         let may_undo = self.options.spurious != SpuriousResponse::None || self.options.f_rto;
@@ -116,7 +118,7 @@ impl Sender {
         self.recover = until;
         self.board.reset_duplicates();
         self.release_memory();
-        self.congestion.on_recovered();
+        self.congestion.update(|control| control.on_recovered());
     }
 
     pub(super) fn continue_forward_rto(
@@ -175,7 +177,7 @@ impl Sender {
 
     pub(super) fn undo(&mut self) {
         self.undone += 1;
-        self.congestion.undo();
+        self.congestion.update(|control| control.undo());
         self.board.unmark_lost();
         self.detector.on_unmarked(&self.board);
         self.undo_until = 0;
@@ -192,12 +194,12 @@ impl Sender {
     pub(super) fn reduce_without_loss(&mut self, now: Time, prior_in_flight: u32) {
         let window = self.congestion.window();
         let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
-        self.congestion.on_congestion(&event, &self.rtt);
+        self.congestion.update(|control| control.on_congestion(&event, &self.rtt));
         self.announce_reduction();
-        if self.spreads_reductions() && self.board.outstanding() > 0 {
+        if self.options.rules.spreads_reductions && self.board.outstanding() > 0 {
             self.phase = self.reduction(window, true);
         } else {
-            self.congestion.on_recovered(); // the whole reduction came at once
+            self.congestion.update(|control| control.on_recovered()); // the whole reduction came at once
         }
     }
 

@@ -206,10 +206,10 @@ impl Sender {
         let is_first = segment == self.board.una();
         let outgoing = self.outgoing_again(now, segment);
         let number = self.board.retransmit(segment, now);
-        // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would expire
-        // just before every repair if the RTO hardly exceeds the RTT. After a partial ACK without SACK the timer is not restarted (RFC
-        // 6582 section 3.2), except in Linux.
-        let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.restarts_timer_once();
+        // RFC 6675 section 6: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would expire
+        // just before every repair if the RTO hardly exceeds the RTT. After a partial ACK without SACK, RFC 6582 section 3.2 does not
+        // restart it.
+        let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.options.rules.restarts_timer_once;
         if is_first && !goes_on {
             self.board.restart_timer(now);
         }

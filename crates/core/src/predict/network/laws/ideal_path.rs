@@ -9,7 +9,7 @@ use super::provided::is_provided;
 use crate::rng::{Purpose, Stream};
 use crate::spec::{Follows, StackSpec};
 use crate::tcp::congestion::FlowContext;
-use crate::tcp::congestion::cached_control::Snapshot;
+use crate::tcp::congestion::Snapshot;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};

@@ -6,7 +6,7 @@ use super::{RENO, line, near};
 use crate::predict::network::laws::law::Law;
 use crate::predict::network::laws::observed::Observed;
 use crate::spec::{RunSpec, StackSpec};
-use crate::tcp::congestion::cached_control::Snapshot;
+use crate::tcp::congestion::Snapshot;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::custom::{ControlFactory, CustomSpec};
 use crate::tcp::congestion::linux::LinuxControl;

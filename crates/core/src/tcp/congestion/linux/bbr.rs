@@ -6,22 +6,23 @@
 
 use super::LinuxControl;
 use super::policer::{Evidence, Policer, Totals};
-use crate::tcp::congestion::rate_based::bbr::{BbrOf, Mode, Recovery, min_quantum};
-use crate::tcp::congestion::rate_based::model::{FullPipe, approach};
+use crate::tcp::congestion::FlowContext;
+use crate::tcp::congestion::rate_based::bbr::{BANDWIDTH_ROUNDS, BbrOf, Mode, Recovery, Version, min_quantum};
+use crate::tcp::congestion::rate_based::model::FullPipe;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::units::{Rate, Time};
 
 pub use crate::tcp::congestion::rate_based::bbr::Parameters;
 
 /// BBR of Linux.
-pub type LinuxBbr = BbrOf<true>;
+pub type LinuxBbr = BbrOf<Linux>;
 
 /// Most bytes of a quantum (GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER), and most segments.
 const GREATEST_QUANTUM: (u64, u64) = (65_536 - 1 - 320, 127);
 
 /// Segments that go out at once: those of a 1024th of a second (`bbr_tso_segs_goal`). Linux's pacing rate counts payload
 /// (`bbr_rate_bytes_per_sec`).
-pub(in crate::tcp::congestion) fn quantum(pacing: Rate, payload: u32, wire_bytes: u32) -> f64 {
+fn quantum(pacing: Rate, payload: u32, wire_bytes: u32) -> f64 {
     let rate = pacing.share(payload, wire_bytes);
     let (most_bytes, most_segments) = GREATEST_QUANTUM;
     let segments = (rate.0 / 8 / 1024).min(most_bytes) / u64::from(payload);
@@ -37,12 +38,12 @@ enum Episode {
     Loss,
 }
 
-/// State of Linux's BBR only.
+/// Linux's version.
 #[derive(Debug, Clone, Default)]
-pub(in crate::tcp::congestion) struct LinuxState {
-    pub(in crate::tcp::congestion) policer: Policer,
+pub struct Linux {
+    policer: Policer,
     /// Payload of a segment, bytes.
-    pub(in crate::tcp::congestion) payload: u32,
+    payload: u32,
     totals: Totals,
     /// The sender's episode, when it is in one.
     episode: Episode,
@@ -52,127 +53,131 @@ pub(in crate::tcp::congestion) struct LinuxState {
     expired: bool,
 }
 
-impl LinuxState {
-    pub(in crate::tcp::congestion) fn new(payload: u32) -> LinuxState {
-        LinuxState { payload, ..LinuxState::default() }
-    }
-}
-
-impl<const LINUX: bool> BbrOf<LINUX> {
-    /// The bandwidth that determines pacing and flight (`bbr_bw`).
-    #[inline(always)]
-    pub(in crate::tcp::congestion) fn used_bandwidth(&self) -> f64 {
-        let policed = if LINUX { self.linux.policer.bandwidth() } else { None };
-        policed.unwrap_or(self.bandwidth.get())
-    }
-
-    /// An ACK with a sample of the rate (`bbr_lt_bw_sampling`).
-    pub(in crate::tcp::congestion) fn detect_policer(
-        &mut self,
-        ack: &AckEvent,
-        rate: &RateSample,
-        round_start: bool,
-        app_limited: bool,
-    ) {
-        let lost = rate.total_lost.wrapping_add(ack.newly_lost);
-        self.linux.totals = Totals { now: ack.now, delivered: rate.total_delivered, lost };
-        if self.linux.policer.bandwidth().is_none() {
-            self.sample_policer(ack.newly_lost > 0, app_limited, round_start);
-        } else if round_start {
-            self.end_round_of_policer();
-        }
-    }
-
+impl LinuxBbr {
     /// Ends a round in which the policer's rate was in use.
     fn end_round_of_policer(&mut self) {
-        if matches!(self.mode, Mode::ProbeBw(_)) && self.linux.policer.end_round_of_use() {
+        if matches!(self.mode, Mode::ProbeBw(_)) && self.version.policer.end_round_of_use() {
             self.find_product();
             self.enter_probe_bw();
         }
     }
 
     fn sample_policer(&mut self, loses: bool, app_limited: bool, round_start: bool) {
-        let evidence = Evidence { totals: self.linux.totals, loses, app_limited, round_start };
-        self.linux.policer.sample(&evidence, self.linux.payload);
-        if self.linux.policer.bandwidth().is_some() {
+        let evidence = Evidence { totals: self.version.totals, loses, app_limited, round_start };
+        self.version.policer.sample(&evidence, self.version.payload);
+        if self.version.policer.bandwidth().is_some() {
             self.find_product();
         }
     }
+}
 
-    /// `bbr_set_cwnd`, `bbr_set_cwnd_to_recover_or_restore`.
-    pub(in crate::tcp::congestion) fn set_cwnd_as_linux(&mut self, ack: &AckEvent) {
-        if std::mem::take(&mut self.linux.expired) {
-            self.cwnd = f64::from(ack.prior_in_flight.max(1)); // as after `tcp_enter_loss`, with what was sent again
+impl Version for Linux {
+    const BANDWIDTH_ROUNDS: u64 = BANDWIDTH_ROUNDS + 1; // as long as none is older
+
+    fn new(flow: &FlowContext) -> Linux {
+        Linux { payload: flow.payload, ..Linux::default() }
+    }
+
+    /// (`bbr_bw`).
+    #[inline(always)]
+    fn imposed_bandwidth(&self) -> Option<f64> {
+        self.policer.bandwidth()
+    }
+
+    fn counted_rate(&self, pacing: Rate, wire_bytes: u32) -> Rate {
+        pacing.share(self.payload, wire_bytes)
+    }
+
+    fn quantum(&self, pacing: Rate, wire_bytes: u32) -> f64 {
+        quantum(pacing, self.payload, wire_bytes)
+    }
+
+    /// (`bbr_packets_in_net_at_edt`).
+    #[inline(always)]
+    fn next_in_flight(in_flight: f64, quantum: f64) -> f64 {
+        in_flight + quantum
+    }
+
+    /// (`bbr_lt_bw_sampling`).
+    #[inline(always)]
+    fn on_rate(bbr: &mut LinuxBbr, ack: &AckEvent, rate: &RateSample, round_start: bool, app_limited: bool) {
+        let lost = rate.total_lost.wrapping_add(ack.newly_lost);
+        bbr.version.totals = Totals { now: ack.now, delivered: rate.total_delivered, lost };
+        if bbr.version.policer.bandwidth().is_none() {
+            bbr.sample_policer(ack.newly_lost > 0, app_limited, round_start);
+        } else if round_start {
+            bbr.end_round_of_policer();
         }
-        let episode = if ack.in_recovery { self.linux.episode } else { Episode::Open };
-        let seen = std::mem::replace(&mut self.linux.seen, episode);
+    }
+
+    /// (`bbr_set_cwnd`, `bbr_set_cwnd_to_recover_or_restore`).
+    #[inline(always)]
+    fn set_cwnd(bbr: &mut LinuxBbr, ack: &AckEvent) {
+        if std::mem::take(&mut bbr.version.expired) {
+            bbr.cwnd = f64::from(ack.prior_in_flight.max(1)); // as after `tcp_enter_loss`, with what was sent again
+        }
+        let episode = if ack.in_recovery { bbr.version.episode } else { Episode::Open };
+        let seen = std::mem::replace(&mut bbr.version.seen, episode);
         let conserved = f64::from(ack.in_flight + ack.delivered);
-        self.cwnd = (self.cwnd - f64::from(ack.newly_lost)).max(1.0);
+        bbr.cwnd = (bbr.cwnd - f64::from(ack.newly_lost)).max(1.0);
         if episode == Episode::Recovery && seen != Episode::Recovery {
-            self.recovery = Recovery::Conserving;
-            self.rounds.restart(self.total_delivered);
-            self.cwnd = conserved;
+            bbr.recovery = Recovery::Conserving;
+            bbr.rounds.restart(bbr.total_delivered);
+            bbr.cwnd = conserved;
         } else if seen > Episode::Open && episode == Episode::Open {
-            self.recovery = Recovery::None;
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            bbr.recovery = Recovery::None;
+            bbr.cwnd = bbr.cwnd.max(bbr.prior_cwnd);
         }
-        self.cwnd = if self.recovery == Recovery::Conserving {
-            self.cwnd.max(conserved)
-        } else {
-            let unmeasured = (self.total_delivered as f64) < self.initial_window;
-            approach(self.cwnd, self.target_cwnd(), ack.delivered, self.full_pipe, unmeasured)
-        };
+        bbr.cwnd = bbr.next_cwnd(ack, conserved);
     }
 
-    /// `bbr_save_cwnd`.
-    pub(in crate::tcp::congestion) fn save_cwnd_as_linux(&mut self) {
-        let good = self.linux.seen == Episode::Open && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    /// (`bbr_save_cwnd`).
+    fn has_good_cwnd(bbr: &LinuxBbr) -> bool {
+        bbr.version.seen == Episode::Open
     }
 
-    /// `bbr_ssthresh`, `bbr_set_state`.
-    pub(in crate::tcp::congestion) fn follow_congestion(&mut self, event: &CongestionEvent) {
+    /// (`bbr_ssthresh`, `bbr_set_state`).
+    fn on_congestion(bbr: &mut LinuxBbr, event: &CongestionEvent) {
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
-            self.save_cwnd_as_linux();
+            bbr.save_cwnd();
         }
         match event.kind {
-            CongestionKind::Loss => self.begin_recovery_as_linux(),
+            CongestionKind::Loss => Linux::on_loss_in_reduction(bbr),
             CongestionKind::Timeout { .. } => {
-                (self.linux.episode, self.linux.seen) = (Episode::Loss, Episode::Loss);
-                self.linux.expired = true;
-                self.pipe.forget_baseline();
-                self.cwnd = 1.0; // until the answer tells what was in flight
-                if self.linux.policer.bandwidth().is_none() {
-                    self.sample_policer(true, false, true);
+                (bbr.version.episode, bbr.version.seen) = (Episode::Loss, Episode::Loss);
+                bbr.version.expired = true;
+                bbr.pipe.forget_baseline();
+                bbr.cwnd = 1.0; // until the answer tells what was in flight
+                if bbr.version.policer.bandwidth().is_none() {
+                    bbr.sample_policer(true, false, true);
                 } else {
-                    self.end_round_of_policer(); // a timeout counts as the end of a round
+                    bbr.end_round_of_policer(); // a timeout counts as the end of a round
                 }
             }
-            CongestionKind::EcnEcho => self.linux.episode = Episode::Open,
+            CongestionKind::EcnEcho => bbr.version.episode = Episode::Open,
         }
+    }
+
+    /// (`bbr_undo_cwnd`).
+    fn undo(bbr: &mut LinuxBbr) {
+        bbr.pipe = FullPipe::default();
+        bbr.version.policer = Policer::default();
+        bbr.find_product();
     }
 
     /// Begins a recovery: packets are conserved from the next ACK on.
-    pub(in crate::tcp::congestion) fn begin_recovery_as_linux(&mut self) {
-        self.linux.episode = Episode::Recovery;
-    }
-
-    /// `bbr_undo_cwnd`.
-    pub(in crate::tcp::congestion) fn undo_as_linux(&mut self) {
-        self.pipe = FullPipe::default();
-        self.linux.policer = Policer::default();
-        self.find_product();
+    fn on_loss_in_reduction(bbr: &mut LinuxBbr) {
+        bbr.version.episode = Episode::Recovery;
     }
 }
 
-impl<const LINUX: bool> LinuxControl for BbrOf<LINUX> {
+impl<V: Version> LinuxControl for BbrOf<V> {
     fn on_loss_in_reduction(&mut self, _reached: u32) {
-        self.begin_recovery_as_linux();
+        V::on_loss_in_reduction(self);
     }
 
     fn min_quantum(&mut self, _now: Time) -> u32 {
-        let rate = if LINUX { self.pacing.share(self.linux.payload, self.wire_bytes) } else { self.pacing };
-        min_quantum(rate)
+        min_quantum(self.version.counted_rate(self.pacing, self.wire_bytes))
     }
 }
 
@@ -281,10 +286,10 @@ mod tests {
         let mut bench = Bench::new(LinuxBbr::new(Parameters::default(), flow(1)), Path { loss: 1.0 / 3.0, ..PATH });
         let policed = (0..40).any(|_| {
             bench.run(0.25);
-            bench.control.linux.policer.bandwidth().is_some()
+            bench.control.version.policer.bandwidth().is_some()
         });
         assert!(policed);
-        assert_eq!(bench.control.used_bandwidth(), bench.control.linux.policer.bandwidth().unwrap());
+        assert_eq!(bench.control.used_bandwidth(), bench.control.version.policer.bandwidth().unwrap());
         assert!(bench.control.used_bandwidth() < 0.9 * PATH.rate);
     }
 }

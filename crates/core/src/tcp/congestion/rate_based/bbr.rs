@@ -12,7 +12,6 @@ use super::model::{
     approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
 };
 use crate::rng::Sequence;
-use crate::tcp::congestion::linux::bbr::{self as linux, LinuxState};
 use crate::tcp::congestion::{CongestionControl, Demands, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::tcp::rtt::RttEstimate;
@@ -33,7 +32,7 @@ pub const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 pub const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
 /// Rounds that the bandwidth filter spans (draft section 4.1.1: BtlBwFilterLen).
-const BANDWIDTH_ROUNDS: u64 = 10;
+pub(in crate::tcp::congestion) const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// Aggregation is credited for at most this long at the bandwidth (Linux: bbr_extra_acked_max_us).
 const AGGREGATION_LIMIT: Duration = Duration::from_millis(100);
@@ -93,13 +92,68 @@ struct ProbeRttEnd {
     round_done: bool,
 }
 
-/// BBR of the draft.
-pub type Bbr = BbrOf<false>;
+/// Where implementations of BBR differ, and their state.
+pub trait Version: std::fmt::Debug + Clone + Send + Sync {
+    /// Rounds that the bandwidth filter spans.
+    const BANDWIDTH_ROUNDS: u64;
 
-/// BBR's state; `LINUX` adds the rules of [`linux::bbr`](crate::tcp::congestion::linux::bbr).
+    /// The state of a flow that has not sent yet.
+    fn new(flow: &FlowContext) -> Self;
+
+    /// The bandwidth in use instead of the measured one.
+    #[inline(always)]
+    fn imposed_bandwidth(&self) -> Option<f64> {
+        None
+    }
+
+    /// The part of a pacing rate that decides the least quantum.
+    fn counted_rate(&self, pacing: Rate, _wire_bytes: u32) -> Rate {
+        pacing
+    }
+
+    /// Segments that go out at once at this pacing rate.
+    fn quantum(&self, pacing: Rate, wire_bytes: u32) -> f64;
+
+    /// Segments in flight when the next quantum is sent.
+    #[inline(always)]
+    fn next_in_flight(in_flight: f64, _quantum: f64) -> f64 {
+        in_flight
+    }
+
+    /// Processes a sample of the rate before the bandwidth does.
+    #[inline(always)]
+    fn on_rate(_bbr: &mut BbrOf<Self>, _ack: &AckEvent, _rate: &RateSample, _round_start: bool, _app_limited: bool) {}
+
+    /// The window in and out of recovery, after an ACK that delivers something.
+    fn set_cwnd(bbr: &mut BbrOf<Self>, ack: &AckEvent);
+
+    /// Whether the window is one to restore.
+    fn has_good_cwnd(bbr: &BbrOf<Self>) -> bool;
+
+    /// Processes a congestion after the first delivery.
+    fn on_congestion(bbr: &mut BbrOf<Self>, event: &CongestionEvent);
+
+    /// See [`CongestionControl::undo`].
+    fn undo(bbr: &mut BbrOf<Self>);
+
+    /// See [`CongestionControl::on_recovered`].
+    fn on_recovered(_bbr: &mut BbrOf<Self>) {}
+
+    /// A loss happens within the reduction after a mark.
+    fn on_loss_in_reduction(_bbr: &mut BbrOf<Self>) {}
+}
+
+/// BBR of the draft.
+pub type Bbr = BbrOf<Draft>;
+
+/// The draft's version. It has no state of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft;
+
+/// BBR's state.
 #[derive(Debug, Clone)]
-pub struct BbrOf<const LINUX: bool> {
-    pub(in crate::tcp::congestion) linux: LinuxState,
+pub struct BbrOf<V> {
+    pub(in crate::tcp::congestion) version: V,
     parameters: Parameters,
     pub(in crate::tcp::congestion) initial_window: f64,
     pub(in crate::tcp::congestion) wire_bytes: u32,
@@ -132,13 +186,13 @@ pub struct BbrOf<const LINUX: bool> {
     aggregation: Aggregation,
 }
 
-impl<const LINUX: bool> BbrOf<LINUX> {
+impl<V: Version> BbrOf<V> {
     /// A flow that has not sent yet.
-    pub fn new(parameters: Parameters, flow: FlowContext) -> BbrOf<LINUX> {
+    pub fn new(parameters: Parameters, flow: FlowContext) -> BbrOf<V> {
         let initial_window = f64::from(flow.initial_window);
         let pacing = pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes);
         let mut bbr = BbrOf {
-            linux: LinuxState::new(flow.payload),
+            version: V::new(&flow),
             parameters,
             initial_window,
             wire_bytes: flow.wire_bytes,
@@ -171,11 +225,17 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         bbr
     }
 
+    /// The bandwidth that determines pacing and flight.
+    #[inline(always)]
+    pub(in crate::tcp::congestion) fn used_bandwidth(&self) -> f64 {
+        self.version.imposed_bandwidth().unwrap_or(self.bandwidth.get())
+    }
+
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => 1.0 / HIGH_GAIN,
-            Mode::ProbeBw(_) if LINUX && self.linux.policer.bandwidth().is_some() => 1.0,
+            Mode::ProbeBw(_) if self.version.imposed_bandwidth().is_some() => 1.0,
             Mode::ProbeBw(phase) => PACING_GAINS[phase],
             Mode::ProbeRtt => 1.0,
         }
@@ -209,7 +269,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             && (!app_limited || sample >= self.bandwidth.get())
         {
             let before = self.bandwidth.get();
-            self.bandwidth.update(self.round, sample, BANDWIDTH_ROUNDS + u64::from(LINUX)); // Linux: as long as none is older
+            self.bandwidth.update(self.round, sample, V::BANDWIDTH_ROUNDS);
             if self.bandwidth.get() != before {
                 self.find_product();
             }
@@ -233,7 +293,7 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         let full_length = self.min_rtt.is_none_or(|min_rtt| ack.now.since(self.phase_since) > min_rtt);
         let in_flight = f64::from(ack.prior_in_flight);
         if gain > 1.0 {
-            let in_flight = if LINUX { in_flight + self.quantum } else { in_flight }; // with the next (bbr_packets_in_net_at_edt)
+            let in_flight = V::next_in_flight(in_flight, self.quantum);
             full_length && (ack.newly_lost > 0 || in_flight >= self.in_flight_for(gain, 0.0))
         } else if gain < 1.0 {
             full_length || in_flight <= self.in_flight_for(1.0, 0.0)
@@ -335,42 +395,30 @@ impl<const LINUX: bool> BbrOf<LINUX> {
 
     fn pace_at(&mut self, rate: Rate) {
         self.pacing = rate;
-        self.quantum = if LINUX {
-            linux::quantum(rate, self.linux.payload, self.wire_bytes)
-        } else {
-            quantum(rate, self.wire_bytes)
-        };
+        self.quantum = self.version.quantum(rate, self.wire_bytes);
     }
 
-    /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).
     fn set_cwnd(&mut self, ack: &AckEvent) {
-        if LINUX && ack.delivered > 0 {
-            self.set_cwnd_as_linux(ack);
-        } else if ack.delivered > 0 {
-            self.cwnd = at_least(self.cwnd - f64::from(ack.newly_lost), 1.0);
-            let conserved = f64::from(ack.in_flight + ack.delivered);
-            if self.recovery == Recovery::Entering {
-                self.recovery = Recovery::Conserving;
-                self.rounds.restart(self.total_delivered);
-                self.cwnd = conserved;
-            }
-            self.cwnd = if self.recovery == Recovery::Conserving {
-                at_least(self.cwnd, conserved)
-            } else {
-                let unmeasured = (self.total_delivered as f64) < self.initial_window;
-                approach(self.cwnd, self.target_cwnd(), ack.delivered, self.full_pipe, unmeasured)
-            };
+        if ack.delivered > 0 {
+            V::set_cwnd(self, ack);
         }
         if self.mode == Mode::ProbeRtt {
             self.cwnd = self.cwnd.min(MIN_PIPE_CWND);
         }
     }
 
-    fn save_cwnd(&mut self) {
-        if LINUX {
-            return self.save_cwnd_as_linux();
+    /// The window after an ACK, or `conserved` if the packets in flight are to be conserved.
+    #[inline(always)]
+    pub(in crate::tcp::congestion) fn next_cwnd(&self, ack: &AckEvent, conserved: f64) -> f64 {
+        if self.recovery == Recovery::Conserving {
+            return at_least(self.cwnd, conserved);
         }
-        let good = self.recovery == Recovery::None && self.mode != Mode::ProbeRtt;
+        let unmeasured = (self.total_delivered as f64) < self.initial_window;
+        approach(self.cwnd, self.target_cwnd(), ack.delivered, self.full_pipe, unmeasured)
+    }
+
+    pub(in crate::tcp::congestion) fn save_cwnd(&mut self) {
+        let good = V::has_good_cwnd(self) && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
@@ -400,7 +448,60 @@ impl<const LINUX: bool> BbrOf<LINUX> {
     }
 }
 
-impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
+impl Version for Draft {
+    const BANDWIDTH_ROUNDS: u64 = BANDWIDTH_ROUNDS;
+
+    fn new(_flow: &FlowContext) -> Draft {
+        Draft
+    }
+
+    fn quantum(&self, pacing: Rate, wire_bytes: u32) -> f64 {
+        quantum(pacing, wire_bytes)
+    }
+
+    #[inline(always)]
+    fn set_cwnd(bbr: &mut Bbr, ack: &AckEvent) {
+        bbr.cwnd = at_least(bbr.cwnd - f64::from(ack.newly_lost), 1.0);
+        let conserved = f64::from(ack.in_flight + ack.delivered);
+        if bbr.recovery == Recovery::Entering {
+            bbr.recovery = Recovery::Conserving;
+            bbr.rounds.restart(bbr.total_delivered);
+            bbr.cwnd = conserved;
+        }
+        bbr.cwnd = bbr.next_cwnd(ack, conserved);
+    }
+
+    fn has_good_cwnd(bbr: &Bbr) -> bool {
+        bbr.recovery == Recovery::None
+    }
+
+    fn on_congestion(bbr: &mut Bbr, event: &CongestionEvent) {
+        match event.kind {
+            CongestionKind::Loss => {
+                bbr.save_cwnd();
+                bbr.recovery = Recovery::Entering;
+            }
+            CongestionKind::Timeout { .. } => {
+                bbr.save_cwnd();
+                bbr.recovery = Recovery::Growing;
+                bbr.pipe = FullPipe::default();
+                bbr.cwnd = 1.0; // tcp_enter_loss: the flight, none now, and one
+            }
+            CongestionKind::EcnEcho => {} // version 1 does not heed marks
+        }
+    }
+
+    fn undo(bbr: &mut Bbr) {
+        bbr.pipe = FullPipe::default();
+        bbr.leave_recovery();
+    }
+
+    fn on_recovered(bbr: &mut Bbr) {
+        bbr.leave_recovery();
+    }
+}
+
+impl<V: Version> CongestionControl for BbrOf<V> {
     #[inline(always)] // with all that it calls: it is done for every ACK
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.now = ack.now;
@@ -409,9 +510,7 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
             self.total_delivered = rate.total_delivered;
             round_start = self.end_round(rate);
             app_limited = rate.app_limited || self.held_down.covers(rate);
-            if LINUX {
-                self.detect_policer(ack, rate, round_start, app_limited);
-            }
+            V::on_rate(self, ack, rate, round_start, app_limited);
             self.update_bandwidth(bandwidth_sample(rate, rtt.minimum()), app_limited);
         }
         if ack.delivered > 0 {
@@ -429,39 +528,18 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
             self.cwnd = 1.0; // a lost SYN (RFC 5681 section 3.1): there is no earlier window to restore
             return;
         }
-        if LINUX {
-            return self.follow_congestion(event);
-        }
-        match event.kind {
-            CongestionKind::Loss => {
-                self.save_cwnd();
-                self.recovery = Recovery::Entering;
-            }
-            CongestionKind::Timeout { .. } => {
-                self.save_cwnd();
-                self.recovery = Recovery::Growing;
-                self.pipe = FullPipe::default();
-                self.cwnd = 1.0; // Linux, tcp_enter_loss: the flight, none now, and one
-            }
-            CongestionKind::EcnEcho => {} // version 1 does not heed marks
-        }
+        V::on_congestion(self, event);
     }
 
     fn undo(&mut self) {
-        if LINUX {
-            return self.undo_as_linux();
-        }
-        self.pipe = FullPipe::default();
-        self.leave_recovery();
+        V::undo(self);
     }
 
     fn on_recovered(&mut self) {
-        if !LINUX {
-            self.leave_recovery();
-        }
+        V::on_recovered(self);
     }
 
-    /// The handshake gives the first minimum RTT and pacing rate (Linux: bbr_init; draft: BBRInit).
+    /// The handshake gives the first minimum RTT and pacing rate (bbr_init; draft: BBRInit).
     fn on_established(&mut self, now: Time, rtt: &RttEstimate) {
         (self.min_rtt, self.min_rtt_at) = (rtt.minimum(), Some(now));
         self.set_pacing(self.pacing_gain(), rtt);
@@ -623,8 +701,8 @@ mod tests {
     /// segments, 52 ms, does not replace that of the handshake.
     #[test]
     fn the_handshake_gives_the_first_minimum_rtt_and_pacing_rate() {
-        fn check<const LINUX: bool>() {
-            let mut bbr = BbrOf::<LINUX>::new(Parameters::default(), flow(1));
+        fn check<V: Version>() {
+            let mut bbr = BbrOf::<V>::new(Parameters::default(), flow(1));
             let (mut rtt, at) = (crate::tcp::congestion::testing::bottleneck::rtt_estimate(), |count| {
                 Time::ZERO + Duration::from_millis(count)
             });
@@ -634,8 +712,8 @@ mod tests {
             bbr.on_ack(&AckEvent { rtt: Some(Duration::from_millis(52)), ..ack(at(92), 1, 0, 9) }, &rtt);
             assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (Some(Duration::from_millis(40)), Some(at(40))));
         }
-        check::<false>();
-        check::<true>();
+        check::<Draft>();
+        check::<crate::tcp::congestion::linux::bbr::Linux>();
     }
 
     #[test]

@@ -9,7 +9,7 @@ fn millis(milliseconds: u64) -> Duration {
 }
 
 fn detector() -> RackTlp {
-    RackTlp::new(Parameters::default(), DetectorContext { sack: true, linux: false, paths: 1 })
+    RackTlp::new(Parameters::default(), DetectorContext { sack: true, evidence: false, paths: 1 })
 }
 
 /// A flow whose SRTT and minimum RTT are 100 ms (RTTVAR 50 ms) at 100 ms, all acknowledged; then `times` of sending.
@@ -177,7 +177,7 @@ fn section_6_2_step_2_what_was_sent_once_speaks_for_an_early_answer() {
 fn linux_takes_the_rtt_of_the_highest_segment_and_not_of_the_last_sent() {
     for (again, rtt_by_sequence, rtt) in [(1, false, 110), (1, true, 160), (5, false, 110), (5, true, 110)] {
         let parameters = Parameters { rtt_by_sequence, ..Parameters::default() };
-        let mut detector = RackTlp::new(parameters, DetectorContext { sack: true, linux: false, paths: 1 });
+        let mut detector = RackTlp::new(parameters, DetectorContext { sack: true, evidence: false, paths: 1 });
         detector.min_rtt.sample(ms(0), millis(100));
         let mut board = Scoreboard::with_sending_order();
         (0..6).for_each(|_| _ = board.send_new(ms(0)));

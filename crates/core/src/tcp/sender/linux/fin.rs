@@ -1,6 +1,5 @@
 //! The FIN of a sender that follows Linux. Other senders do not model it.
 
-use crate::spec::Follows;
 use crate::tcp::sender::Sender;
 
 /// The state of a connection's FIN.
@@ -17,7 +16,7 @@ pub(in crate::tcp::sender) enum Fin {
 impl Sender {
     /// Records that the application has closed the connection.
     pub(in crate::tcp::sender) fn plan_fin(&mut self) {
-        if self.options.follows == Follows::Linux {
+        if self.linux.is_some() {
             self.fin = Fin::Due;
         }
     }

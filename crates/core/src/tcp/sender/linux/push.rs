@@ -3,7 +3,7 @@
 //!
 //! Linux marks segments when they are written, and this sender when they are sent.
 
-use crate::spec::Follows;
+use super::LinuxState;
 use crate::tcp::sender::Sender;
 
 /// State that determines the next mark.
@@ -18,7 +18,9 @@ pub(in crate::tcp::sender) struct Push {
 impl Sender {
     /// Sets the segment behind the receiver's first window, if that grows.
     pub fn set_first_window(&mut self, edge: u32) {
-        self.linux_mut().push.largest_window = 0;
+        if let Some(linux) = &mut self.linux {
+            linux.push.largest_window = 0;
+        }
         self.set_window_edge(edge);
     }
 
@@ -26,8 +28,8 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp::sender) fn is_pushed(&mut self, segment: u32) -> bool {
         let is_pushed = segment >= self.next_push;
-        if is_pushed {
-            self.linux_mut().push.since = segment + 1;
+        if is_pushed && let Some(linux) = &mut self.linux {
+            linux.push.since = segment + 1;
             self.plan_push();
         }
         is_pushed
@@ -36,9 +38,8 @@ impl Sender {
     /// Plans the next mark after a write, an announced window, or a marked segment.
     #[inline(never)]
     pub(in crate::tcp::sender) fn plan_push(&mut self) {
-        if self.options.follows == Follows::Linux {
+        if let Some(LinuxState { push, .. }) = self.linux.as_deref_mut() {
             let (window, last_written) = (self.receive_window, self.available.saturating_sub(1));
-            let push = &mut self.linux_mut().push;
             push.largest_window = push.largest_window.max(window);
             self.next_push = last_written.min(push.since.saturating_add(push.largest_window / 2));
         }

@@ -1,6 +1,6 @@
 //! The segments that Linux sends at one instant when it paces.
 
-use crate::spec::Follows;
+use super::LinuxState;
 use crate::tcp::sender::Sender;
 use crate::units::{Duration, Rate, Time};
 
@@ -101,10 +101,7 @@ impl Sender {
     /// The window that the pacing rate spreads over a round trip: in Linux at least what is outstanding (`tcp_update_pacing_rate`).
     #[inline(always)]
     pub(in crate::tcp::sender) fn paced_window(&self, cwnd: f64) -> f64 {
-        match self.options.follows {
-            Follows::Linux => cwnd.max(self.board.outstanding().into()),
-            Follows::Rfc | Follows::Ns2 => cwnd,
-        }
+        if self.linux.is_some() { cwnd.max(self.board.outstanding().into()) } else { cwnd }
     }
 
     /// When the next segment may be sent, after one that takes `interval` at the pacing rate.
@@ -116,16 +113,17 @@ impl Sender {
         interval: Duration,
         sent: Outgoing,
     ) -> Time {
-        match self.options.follows {
-            Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
-            Follows::Linux => self.end_of_quantum(now, rate, interval, sent),
+        if self.linux.is_some() {
+            self.end_of_quantum(now, rate, interval, sent)
+        } else {
+            self.next_send.max(now) + interval
         }
     }
 
     /// When the segment after the current quantum may be sent, to which this one is added. A segment takes `interval` at the pacing rate.
     fn end_of_quantum(&mut self, now: Time, rate: Rate, interval: Duration, sent: Outgoing) -> Time {
         let half_window = self.window() / 2;
-        let quantum = &mut self.linux.get_or_insert_default().quantum;
+        let Some(LinuxState { quantum, .. }) = self.linux.as_deref_mut() else { return now };
         if !sent.is_joined {
             let minimum = self.congestion.min_quantum(now);
             let payload = self.options.payload;

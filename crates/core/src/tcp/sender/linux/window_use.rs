@@ -1,6 +1,6 @@
 //! How much of its window a sender used that the application, or the receiver, held back (`tcp_cwnd_validate`).
 
-use crate::spec::Follows;
+use super::LinuxState;
 use crate::tcp::sender::{Limit, Sender};
 
 /// How much of the window was used while it was not the limit.
@@ -23,24 +23,25 @@ impl Sender {
     /// Records, before a new segment is sent, that the window may not be the limit any more.
     #[inline]
     pub(in crate::tcp::sender) fn leave_window(&mut self) {
-        if self.limit == Limit::Window && self.options.follows == Follows::Linux {
+        if self.limit == Limit::Window
+            && let Some(linux) = &mut self.linux
+        {
             self.limit = Limit::WindowLately;
-            let (round_end, transmissions) = (self.board.next(), self.board.next_transmission());
-            let unfilled = &mut self.linux_mut().unfilled;
-            (unfilled.round_end, unfilled.transmissions) = (round_end, transmissions);
+            (linux.unfilled.round_end, linux.unfilled.transmissions) =
+                (self.board.next(), self.board.next_transmission());
         }
     }
 
     /// Records that the application, or the receiver's window, was the limit when the sender stopped sending (`tcp_cwnd_validate`).
     pub(in crate::tcp::sender) fn stop_unfilled(&mut self) {
-        if self.options.follows != Follows::Linux {
+        if self.linux.is_none() {
             self.limit = Limit::Other;
             return;
         }
         self.leave_window();
         let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
         let transmissions = self.board.next_transmission();
-        let unfilled = &mut self.linux.get_or_insert_default().unfilled;
+        let Some(LinuxState { unfilled, .. }) = self.linux.as_deref_mut() else { return };
         let has_sent = std::mem::replace(&mut unfilled.transmissions, transmissions) != transmissions;
         if !has_sent || self.limit == Limit::WindowLately && una < unfilled.round_end {
             return;

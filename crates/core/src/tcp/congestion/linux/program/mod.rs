@@ -10,7 +10,7 @@ mod replay;
 mod socket;
 
 use crate::tcp::congestion::FlowContext;
-use crate::tcp::congestion::cached_control::Snapshot;
+use crate::tcp::congestion::Snapshot;
 use crate::tcp::congestion::supervision::Supervision;
 use anabranch_bpf::{Instance, Layout, Object, Options, Program, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};

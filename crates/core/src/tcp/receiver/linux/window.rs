@@ -39,7 +39,7 @@ pub struct Announcement {
 }
 
 /// The effect of a segment at the receiver.
-pub(super) enum News {
+pub(in crate::tcp::receiver) enum News {
     /// None: the segment was there already, or is beyond a hole without SACK.
     Nothing,
     /// It is one of this number of segments beyond a hole.
@@ -50,7 +50,7 @@ pub(super) enum News {
 
 /// The receive window of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReceiveWindow {
+pub(in crate::tcp::receiver) struct ReceiveWindow {
     mss: u64,
     /// The greatest window, bytes: half of `tcp_rmem[2]`.
     greatest: u64,
@@ -80,7 +80,7 @@ pub(super) struct ReceiveWindow {
 
 impl ReceiveWindow {
     /// The window of a connection; `None` if its greatest window does not exceed the first window.
-    pub(super) fn of_stack(stack: &StackSpec) -> Option<ReceiveWindow> {
+    pub(in crate::tcp::receiver) fn of_stack(stack: &StackSpec) -> Option<ReceiveWindow> {
         let mss = u64::from(stack.mss);
         (stack.receive_window > FIRST).then(|| ReceiveWindow {
             mss,
@@ -101,12 +101,12 @@ impl ReceiveWindow {
     }
 
     /// The segment behind the window.
-    pub(super) fn edge(&self) -> u32 {
+    pub(in crate::tcp::receiver) fn edge(&self) -> u32 {
         self.edge
     }
 
     /// Processes an arrived segment. Returns whether the window grows.
-    pub(super) fn on_segment(&mut self, now: Time, echo: u32, news: News) -> bool {
+    pub(in crate::tcp::receiver) fn on_segment(&mut self, now: Time, echo: u32, news: News) -> bool {
         self.measure_round_trip(now, echo);
         (self.arrived, self.unread) = (now, 0);
         match news {
@@ -133,12 +133,12 @@ impl ReceiveWindow {
     }
 
     /// Records that the handshake has ended, and the round-trip time of its SYN-ACK. The first round trip begins (`tcp_init_buffer_space`).
-    pub(super) fn establish(&mut self, now: Time, round_trip: Duration) {
+    pub(in crate::tcp::receiver) fn establish(&mut self, now: Time, round_trip: Duration) {
         (self.handshake, self.since) = (Some(round_trip), Some(now));
     }
 
     /// The round-trip time that is known (`__tcp_ack_snd_check`).
-    pub(super) fn round_trip(&self) -> Option<Duration> {
+    pub(in crate::tcp::receiver) fn round_trip(&self) -> Option<Duration> {
         self.rtt.map(|rtt| self.handshake.map_or(rtt, |handshake| rtt.min(handshake)))
     }
 
@@ -165,7 +165,7 @@ impl ReceiveWindow {
 
     /// Whether an ACK now, with `held` segments in the buffer, would announce no less than the last one, which acknowledged `last_ack`
     /// (`__tcp_ack_snd_check`).
-    pub(super) fn moves_edge(&self, last_ack: u32, held: u32) -> bool {
+    pub(in crate::tcp::receiver) fn moves_edge(&self, last_ack: u32, held: u32) -> bool {
         self.window(held + self.unread) >= self.edge.saturating_sub(last_ack)
     }
 
@@ -192,7 +192,13 @@ impl ReceiveWindow {
     }
 
     /// Returns the announcement for the ACK that is sent now, or `None` if earlier ACKs have announced the same window.
-    pub(super) fn announce(&mut self, now: Time, cumulative: u32, next: u32, held: u32) -> Option<Announcement> {
+    pub(in crate::tcp::receiver) fn announce(
+        &mut self,
+        now: Time,
+        cumulative: u32,
+        next: u32,
+        held: u32,
+    ) -> Option<Announcement> {
         if self.said == REPEATS {
             self.edge = self.edge.max(next.saturating_add((self.open / self.mss) as u32));
             return None;

@@ -22,7 +22,7 @@ pub struct Timestamp {
 
 /// The timestamps of a connection (`ts_recent`).
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Timestamps {
+pub(in crate::tcp::receiver) struct Timestamps {
     recent: Option<u32>,
     oldest: u32,
     /// Whether the sender cannot know from its own record alone which transmission the next ACK echoes.
@@ -40,24 +40,24 @@ pub struct AckTimestamps {
 
 impl Timestamps {
     /// Whether a segment is to be discarded.
-    pub(super) fn rejects(&self, timestamp: Timestamp) -> bool {
+    pub(in crate::tcp::receiver) fn rejects(&self, timestamp: Timestamp) -> bool {
         timestamp.number < self.oldest
     }
 
     /// Records that the next ACK says which transmission it echoes.
-    pub(super) fn doubt(&mut self) {
+    pub(in crate::tcp::receiver) fn doubt(&mut self) {
         self.in_doubt = true;
     }
 
     /// The timestamps of an ACK that is sent now, if the sender needs them.
-    pub(super) fn of_ack(&mut self, now: Time, has_blocks: bool) -> Option<AckTimestamps> {
+    pub(in crate::tcp::receiver) fn of_ack(&mut self, now: Time, has_blocks: bool) -> Option<AckTimestamps> {
         let is_needed = std::mem::take(&mut self.in_doubt) || has_blocks;
         is_needed.then(|| AckTimestamps { sent: timestamp(now), echoed: self.recent })
     }
 
     /// Records the timestamp of a segment at the left edge, which ACKs echo from then on. Returns `false`, without any change, if it is older
     /// than the last recorded one (RFC 7323 section 4.3).
-    pub(super) fn take(&mut self, timestamp: Timestamp) -> bool {
+    pub(in crate::tcp::receiver) fn take(&mut self, timestamp: Timestamp) -> bool {
         let is_newer = self.recent.is_none_or(|recent| timestamp.number >= recent);
         if is_newer {
             self.recent = Some(timestamp.number);
