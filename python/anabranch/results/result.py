@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -57,11 +57,17 @@ class Result:
     temporary: TemporaryDirectory[str] | None = None
     """A directory that lives as long as the result."""
 
-    def __init__(self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0) -> None:
-        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again."""
+    def __init__(
+        self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0, thread_gains: Sequence[float] = ()
+    ) -> None:
+        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again.
+
+        ``thread_gains`` has, for each run made now on several threads, the CPU seconds of work that these did in a second.
+        """
         self.directory = directory
         self.manifest = manifest
         self.kept_runs = kept_runs
+        self.thread_gains = thread_gains
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
