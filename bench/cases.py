@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from rich.console import Console
@@ -44,6 +44,9 @@ PEER_SECONDS = {
 """Simulated seconds of the cases that a peer has, too: a number that it simulates in some seconds."""
 HTSIM_TOLERANCE = 0.25
 """Where the goodput of htsim differs by more than this share, it did other work, and its speed is not compared."""
+EQUAL_WORK = ("B", "D", "E", "H")
+"""The only cases whose speeds are compared with htsim's, if their goodput agrees too."""
+NOT_COMPARED = "not compared"
 PEER_CHANGES = {"H": {**fat_tree(8), "traffic[0].short.arrivals": "1250000/s", "run.duration": "2ms"}}
 """Changes where a case is too large for the peers."""
 COLUMNS = (
@@ -127,11 +130,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reference = next((each.speed for each in measured if each.case.key == "A"), None)
     extras = [_extra_row(each, reference) for each in measured if each.case in EXTRAS]
     _print("Reference work", COLUMNS, rows)
+    mean = _mean_beside_htsim(measured)
+    if mean:
+        print(mean)
     threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
     if len(chosen) == len(keys):
-        write_part(PAGE, "cases", _text(((COLUMNS, rows), (EXTRA_COLUMNS, extras)), threads, options.rounds))
+        write_part(PAGE, "cases", _text(((COLUMNS, rows), (EXTRA_COLUMNS, extras)), threads, mean, options.rounds))
     return 0
 
 
@@ -242,14 +248,29 @@ def _beside(speed: float, runs: list[float]) -> str:
     return f"{median(runs) / 1e6:.2f} ({speed / median(runs):.1f}x)" if runs else ""
 
 
+def _times_htsim(each: Measured) -> float | None:
+    """The engine's speed as a multiple of htsim's; ``None`` if the two did not do the same work."""
+    if each.case.key not in EQUAL_WORK or not each.htsim_runs or abs(each.htsim_goodput - 1) > HTSIM_TOLERANCE:
+        return None
+    return each.speed / median(run.hops_per_second for run in each.htsim_runs)
+
+
 def _beside_htsim(each: Measured) -> str:
     """htsim's speed, the ratio of the engine's speed to it if both did the same work, and its goodput as a share of the engine's."""
     if not each.htsim_runs:
         return ""
     speed = median(run.hops_per_second for run in each.htsim_runs)
-    is_same_work = abs(each.htsim_goodput - 1) <= HTSIM_TOLERANCE
-    faster = f"{each.speed / speed:.1f}x, " if is_same_work else ""
-    return f"{speed / 1e6:.2f} ({faster}{each.htsim_goodput * 100:.0f} %)"
+    times = _times_htsim(each)
+    faster = NOT_COMPARED if times is None else f"{times:.1f}x"
+    return f"{speed / 1e6:.2f} ({faster}, {each.htsim_goodput * 100:.0f} %)"
+
+
+def _mean_beside_htsim(measured: Sequence[Measured]) -> str:
+    """The sentence about all cases of equal work; empty without any."""
+    times = {each.case.key: found for each in measured if (found := _times_htsim(each)) is not None}
+    if not times:
+        return ""
+    return f"On equal work ({', '.join(times)}) the engine is {geometric_mean(times.values()):.1f} times as fast as htsim, in the geometric mean."
 
 
 def _extra_row(each: Measured, reference: float | None) -> list[str]:
@@ -268,7 +289,10 @@ def _thread_row(each: Measured) -> list[str]:
 
 
 def _text(
-    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]], threads: Sequence[Sequence[str]], rounds: int
+    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
+    threads: Sequence[Sequence[str]],
+    mean: str,
+    rounds: int,
 ) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
@@ -277,7 +301,8 @@ def _text(
     )
     lines = (line for columns, cells in tables for line in (*_markdown(columns, cells), ""))
     on_two = "; ".join(f"{case} {one} on one, {two} on two ({faster})" for case, one, two, faster in threads)
-    return "\n".join([*lines, f"Seconds of the clock on threads: {on_two}.", "", source])
+    of_htsim = (mean, "") if mean else ()
+    return "\n".join([*lines, *of_htsim, f"Seconds of the clock on threads: {on_two}.", "", source])
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

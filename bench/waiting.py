@@ -120,6 +120,7 @@ def _commands(folder: Path) -> list[Waiting]:
     return [
         _command("run of 1 ms, with report", "run", "tiny.toml", beside=_ns2(0.001)),
         _command("run of 1 ms, without report", "run", "tiny.toml", "--no-report", beside=_ns2(0.001)),
+        _command("500 runs of 1 ms", *_TINY, "--seeds", "1..500", has_earlier=False),
         _command("`check`", "check", "tiny.toml"),
         _command("one flow for 10 s", "run", "long.toml", beside=_ns2(10)),
         _command("dumbbell for 20 s", "run", "dumbbell.toml", beside=_htsim(folder / "dumbbell.toml")),
@@ -139,6 +140,7 @@ def _commands(folder: Path) -> list[Waiting]:
     ]
 
 
+_TINY = ("run", "tiny.toml", "--no-report", "--jobs", "1")
 _ENDS = ("--metric", "hop-count", "--from", "n0", "--to", f"n{NODES - 1}")
 
 

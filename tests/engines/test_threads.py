@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
+from anabranch.cli.run import _say_of_threads
 from anabranch.scenario import Scenario
 from bench.reference import SCENARIOS
 
@@ -65,3 +66,20 @@ def test_a_small_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest
 def test_no_thread_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["run", str(BACKBONE), "--threads", "0"]) == 2
     assert "--threads 0: must be at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ((), ""),
+        ((1.8, 1.01), ""),
+        ((0.72,), "did not make 1 of 1 run faster: together they did the work of 0.72 cores"),
+        ((1.5, 1.0, 0.9), "did not make 2 of 3 runs faster: together they did the work of 0.90 cores"),
+    ],
+)
+def test_a_run_says_when_threads_did_not_pay(
+    gains: tuple[float, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _say_of_threads(gains)
+    err = capsys.readouterr().err
+    assert said in err if said else not err

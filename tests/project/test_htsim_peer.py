@@ -101,12 +101,31 @@ def test_without_a_built_checkout_the_message_says_what_is_missing(
         htsim.build()
 
 
-@pytest.mark.parametrize(("delivered", "cell"), [(80, "2.00 (10.0x, 80 %)"), (70, "2.00 (70 %)")])
-def test_speeds_are_compared_only_of_the_same_work(delivered: int, cell: str) -> None:
-    each = cases.Measured(BY_KEY["A"], described=cases.Described(Path(), 100))
+def measured(key: str, delivered: int, hops: int) -> cases.Measured:
+    """A case in which htsim delivers this per cent of the engine's bytes at 2 M hops a second."""
+    each = cases.Measured(BY_KEY[key], described=cases.Described(Path(), 100))
     each.htsim_runs.append(htsim.HtsimRun(packet_hops=4_000_000, delivered_bytes=delivered, cpu_seconds=2.0))
-    each.fast.append(EngineRun({"packet_hops": 20_000_000, "cpu_seconds": 1.0, "simulated_seconds": 1e-3}, 0))
-    assert cases._beside_htsim(each) == cell
+    each.fast.append(EngineRun({"packet_hops": hops, "cpu_seconds": 1.0, "simulated_seconds": 1e-3}, 0))
+    return each
+
+
+@pytest.mark.parametrize(
+    ("key", "delivered", "cell"),
+    [
+        ("B", 80, "2.00 (10.0x, 80 %)"),
+        ("B", 70, "2.00 (not compared, 70 %)"),
+        ("A", 100, "2.00 (not compared, 100 %)"),
+    ],
+)
+def test_speeds_are_compared_only_of_the_same_work(key: str, delivered: int, cell: str) -> None:
+    assert cases._beside_htsim(measured(key, delivered, 20_000_000)) == cell
+
+
+def test_the_mean_is_of_cases_of_equal_work_only() -> None:
+    equal = [measured("B", 100, 4_000_000), measured("H", 100, 16_000_000)]
+    other = [measured("A", 100, 90_000_000), measured("D", 50, 90_000_000)]
+    assert cases._mean_beside_htsim([*equal, *other]).startswith("On equal work (B, H) the engine is 4.0 times")
+    assert cases._mean_beside_htsim(other) == ""
 
 
 def program_or_skip() -> Path:

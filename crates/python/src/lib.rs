@@ -257,6 +257,11 @@ impl Simulation {
         self.run.threads()
     }
 
+    #[getter]
+    fn thread_gain(&self) -> Option<f64> {
+        self.run.thread_gain()
+    }
+
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.run.take_flow_series())
     }

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -146,6 +146,7 @@ def run(
     most = max((one["threads"] for one in result.manifest["runs"]), default=wanted)
     if most < wanted:
         say(f"On {most} of {wanted} threads: a small run takes one, and so does one whose routing measures links.")
+    _say_of_threads(result.thread_gains)
     if output.json:
         print(json_text(result.documents()))
     else:
@@ -190,6 +191,16 @@ def _say_of_engine(result: "Result") -> None:
             say(
                 f"Run {run['run']}: packets left {mean} late in the mean, 99 % within {most}, all within {all_} ({run['scheduling']})."
             )
+
+
+def _say_of_threads(gains: Sequence[float]) -> None:
+    """Say that threads did not pay: all of a run did no more work than one does that has a core to itself."""
+    slow = [gain for gain in gains if gain <= 1]
+    if slow:
+        say(
+            f"More threads did not make {len(slow)} of {count(len(gains), 'run')} faster: together they did the work of "
+            f"{min(slow):.2f} cores. The machine is busy or the threads wait for each other; leave --threads out."
+        )
 
 
 def _say_what_is_left_out(result: "Result") -> None:

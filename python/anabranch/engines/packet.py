@@ -114,6 +114,8 @@ class RunOutcome:
     packets_expired: int
     threads: int
     facts: Mapping[str, Any]
+    thread_gain: float | None = None
+    """CPU seconds of work of all threads in a second, without waits; ``None`` for one thread, or where the engine does not say it."""
 
 
 def new_simulation(spec: CompiledRun, threads: int = 1, stop: Event | None = None) -> Simulation:
@@ -165,4 +167,5 @@ def simulate(
         packets_expired=simulation.packets_expired,
         threads=simulation.threads,
         facts=simulation.facts() if isinstance(simulation, ReportsFacts) else {},
+        thread_gain=getattr(simulation, "thread_gain", None),
     )

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -29,18 +29,24 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
     """SHA-256 over the two tables of one run, without its number: names, types, nulls and little-endian values."""
     digest = sha256()
     for table in (flows.drop("run"), links.drop("run")):
-        # All columns in one query each: an operation on a single series is a query of its own.
-        unknown = table.select(pl.all().is_null())
-        values = table.with_columns(pl.col(pl.String).fill_null(""), pl.exclude(pl.String).fill_null(0))
-        for name, kind in table.schema.items():
+        # All columns in one query each: an operation on a single series is a query of its own. Most columns have no nulls and need none.
+        some_null = [column.name for column in table.get_columns() if column.null_count()]
+        nulls = table.select(some_null)
+        unknown = dict(zip(some_null, nulls.select(pl.all().is_null()).get_columns(), strict=True))
+        filled = nulls.with_columns(pl.col(pl.String).fill_null(""), pl.exclude(pl.String).fill_null(0))
+        known = dict(zip(some_null, filled.get_columns(), strict=True))
+        no_nulls = bytes((table.height + 7) // 8)
+        for column in table.get_columns():
+            name, kind = column.name, column.dtype
             digest.update(f"{name} {kind} {table.height}\n".encode())
-            digest.update(np.packbits(unknown[name].to_numpy()).tobytes())
+            digest.update(np.packbits(unknown[name].to_numpy()).tobytes() if name in unknown else no_nulls)
+            values = known.get(name, column)
             if kind == pl.String:
-                texts = values[name].to_list()
+                texts = values.to_list()
                 encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
                 digest.update(b"".join(map(encoded.__getitem__, texts)))
             else:
-                numbers = values[name].to_numpy()
+                numbers = values.to_numpy()
                 digest.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
 
@@ -57,11 +63,17 @@ class Result:
     temporary: TemporaryDirectory[str] | None = None
     """A directory that lives as long as the result."""
 
-    def __init__(self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0) -> None:
-        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again."""
+    def __init__(
+        self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0, thread_gains: Sequence[float] = ()
+    ) -> None:
+        """Takes a run directory, its manifest, and the number of runs that had been finished before and were not run again.
+
+        ``thread_gains`` has, for each run made now on several threads, the CPU seconds of work that these did in a second.
+        """
         self.directory = directory
         self.manifest = manifest
         self.kept_runs = kept_runs
+        self.thread_gains = thread_gains
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":

@@ -203,4 +203,5 @@ def _result(
     own.publish(manifest)
     if failure is not None:
         raise failure
-    return Result(plan.directory, manifest, again)
+    gains = [one.run.thread_gain for one in finished if one.run.thread_gain is not None]
+    return Result(plan.directory, manifest, again, gains)

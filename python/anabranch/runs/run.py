@@ -44,6 +44,8 @@ class PendingRun:
     engine: str = "packet"
     jitter: float = 0.0
     was_kept: bool = False
+    thread_gain: float | None = None
+    """That of its outcome (:class:`anabranch.engines.packet.RunOutcome`)."""
     _recorder: RunRecorder | None = None
 
     @property
@@ -100,6 +102,7 @@ class PendingRun:
 
         recorder, outcome, attempts = attempted(spec, begin, discard, stop, make)
         recorder.close()
+        self.thread_gain = outcome.thread_gain if outcome.threads > 1 else None
         names = names_of(spec)
         constants = {"run": self.number, "seed": self.seed}
         reported = {

@@ -4,6 +4,7 @@
 //! before an instant are processed. Each has then filled the mailboxes of the others and reported the time of its next event.
 
 use super::partition::Partitioning;
+use super::patience::{Patience, Worked};
 use crate::packet::engine::Engine;
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::packet::{HAS_SACK, Packet};
@@ -13,9 +14,7 @@ use crate::tcp::receiver::{Announcement, SackBlocks};
 use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// Number of checks for the arrival of all other threads before a waiting thread sleeps: some tenths of a millisecond.
-const SPINS: u32 = 20_000;
+use std::time::{Duration, Instant};
 
 /// Packets that one partition sends to another.
 #[derive(Default)]
@@ -103,20 +102,23 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// Goes through rounds with the other partitions, until there was enough work. Returns `false` at the end of the run.
-    pub fn run(&self, engine: &mut Engine<EpochLoop>, partition: usize) -> bool {
+    /// Goes through rounds with the other partitions, until there was enough work. Returns `false` at the end of the run, and the CPU time of this
+    /// thread without its waits.
+    pub fn run(&self, engine: &mut Engine<EpochLoop>, partition: usize) -> (bool, Option<Duration>) {
         let _alarm = Alarm(self);
-        loop {
+        let (mut worked, mut patience) = (Worked::begin(), Patience::new(self.partitioning.count));
+        let goes_on = loop {
             let round = self.rounds.load(Ordering::Acquire);
             let exchange = &self.exchanges[round % 2];
             if !self.send(engine, partition, exchange) {
-                return false;
+                break false;
             }
-            self.wait(round);
+            worked.without(self.wait(round, &mut patience));
             if !self.process_round(engine, partition, exchange) {
-                return true;
+                break true;
             }
-        }
+        };
+        (goes_on, worked.end())
     }
 
     /// [`Self::run`] of all partitions, one after another on this thread.
@@ -204,26 +206,27 @@ impl<'a> Barrier<'a> {
         first
     }
 
-    /// Waits until all partitions have reached the end of this round.
-    fn wait(&self, round: usize) {
+    /// Waits until all partitions have reached the end of this round. Returns how long it looked for them before it slept.
+    fn wait(&self, round: usize, patience: &mut Patience) -> Duration {
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.partitioning.count {
             self.waiting.store(0, Ordering::Relaxed);
             self.rounds.store(round + 1, Ordering::Release);
             self.wake();
-            return;
+            return Duration::ZERO;
         }
         let is_over = || self.rounds.load(Ordering::Acquire) != round;
-        for _ in 0..SPINS {
-            if is_over() {
-                return;
-            }
-            std::hint::spin_loop();
+        let began = Instant::now();
+        if patience.look(is_over) {
+            return began.elapsed();
         }
+        let looked = began.elapsed();
         let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         while !is_over() {
             assert!(!self.is_broken.load(Ordering::SeqCst), "another partition of the run has failed");
             sleepers = self.all_have_come.wait(sleepers).unwrap_or_else(PoisonError::into_inner);
         }
+        patience.has_slept(began.elapsed());
+        looked
     }
 
     /// Wakes all that sleep. The lock ensures that no thread falls asleep after its last look.

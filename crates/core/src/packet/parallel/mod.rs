@@ -3,12 +3,13 @@
 //! Every partition has all nodes and links, but processes only the events of its own nodes. The queue of a link belongs to the partition where the link
 //! begins. If the link ends in another partition, that partition has only its wire. A packet needs at least the delay of the shortest link between
 //! partitions, so partitions process rounds of that length. At a [`barrier`] they exchange the packets that arrive in the next round. [`partition`]
-//! divides the nodes.
+//! divides the nodes. [`patience`] says when a waiting thread sleeps.
 //!
 //! May use: the engine and the loop of epochs.
 
 mod barrier;
 mod partition;
+mod patience;
 
 use crate::packet::build::BuildError;
 use crate::packet::engine::Engine;
@@ -20,6 +21,7 @@ use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Time;
 use barrier::Barrier;
 use partition::{Partitioning, divide};
+use std::time::{Duration, Instant};
 
 /// The packet-hops of a partition in a round that are worth a thread: with fewer, it would mostly wait for the others.
 const MIN_HOPS_PER_ROUND: f64 = 1_000.0;
@@ -31,6 +33,10 @@ const MIN_HOPS_PER_CALL: u64 = if cfg!(test) { 500 } else { 2_000_000 };
 pub struct Partitions {
     engines: Vec<Engine<EpochLoop>>,
     division: Partitioning,
+    /// The CPU time of all threads, without waits; `None` where the system does not say it.
+    worked: Option<Duration>,
+    /// The time of the clock of all calls.
+    took: Duration,
 }
 
 impl Partitions {
@@ -62,7 +68,7 @@ impl Partitions {
             engines.push(Engine::new(engines[0].spec.clone())?);
         }
         engines.iter_mut().enumerate().for_each(|(index, engine)| engine.restrict_to(&division, index));
-        Ok(Partitions { engines, division })
+        Ok(Partitions { engines, division, worked: Some(Duration::ZERO), took: Duration::ZERO })
     }
 
     /// Processes at least about this number of events; `false` once the run has ended.
@@ -74,12 +80,27 @@ impl Partitions {
         let barrier = Barrier::new(&self.division, work + events.max(MIN_HOPS_PER_CALL));
         let barrier = &barrier;
         let (first, others) = self.engines.split_at_mut(1);
-        std::thread::scope(|scope| {
-            for (index, engine) in others.iter_mut().enumerate() {
-                scope.spawn(move || barrier.run(engine, index + 1));
-            }
-            barrier.run(&mut first[0], 0)
-        })
+        let began = Instant::now();
+        let (goes_on, worked) = std::thread::scope(|scope| {
+            let run = |(index, engine)| scope.spawn(move || barrier.run(engine, index + 1));
+            let threads: Vec<_> = others.iter_mut().enumerate().map(run).collect();
+            let (goes_on, first) = barrier.run(&mut first[0], 0);
+            let of_others = threads.into_iter().map(|thread| match thread.join() {
+                Ok((_, worked)) => worked,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            (goes_on, of_others.chain([first]).sum::<Option<Duration>>())
+        });
+        self.took += began.elapsed();
+        self.worked = self.worked.zip(worked).map(|(before, now)| before + now);
+        goes_on
+    }
+
+    /// How much work the threads did in a second, in CPU seconds without waits. One thread with a core to itself does 1. `None` for a run on one thread,
+    /// and where the system does not say it.
+    pub fn thread_gain(&self) -> Option<f64> {
+        let took = self.took.as_secs_f64();
+        self.worked.filter(|_| took > 0.0).map(|worked| worked.as_secs_f64() / took)
     }
 
     /// [`Self::advance`] to the end of the run, all partitions in turn on this thread.
