@@ -21,6 +21,7 @@ mod pair_paths;
 mod pareto;
 mod path_sets;
 pub mod routes;
+pub mod rows;
 mod shared_ends;
 mod shortest;
 mod source_tree;
