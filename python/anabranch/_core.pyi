@@ -1,5 +1,6 @@
 """The Rust core: the packet engine and the registries of algorithms."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Any
@@ -66,6 +67,19 @@ def metrics() -> str:
 
 def ospf_cost(capacity_bps: int) -> int | None:
     """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1; nothing for no rate."""
+
+def coded_columns(lines: str, columns: int, ends: tuple[int, int]) -> list[tuple[list[str], bytes]] | None:
+    """The columns of lines with this many cells between commas; ``None`` if a line has another number.
+
+    Of each column, the distinct texts, and the place of each cell's text among them (unsigned, 32 bits). Both ``ends`` have the texts of
+    the first, in the order of lines, source before target.
+    """
+
+def first_reaches_all(nodes: int, sources: array[int], targets: array[int]) -> bool:
+    """Whether links with these ends (arrays of ``I``) lead from node 0 to all others."""
+
+def is_simple(nodes: int, sources: array[int], targets: array[int], either_way: bool) -> bool:
+    """Whether no link joins a node to itself, and no two join the same nodes in one direction, or either way."""
 
 class PairRoutes:
     """The routes of pairs of nodes, by columns. Other functions than ``within`` give the paths of a pair equal shares."""

@@ -7,9 +7,11 @@ use anabranch_core::routing::{self, Graph, Link, MOST_LABELS, RoutingError, desc
 use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
+use rustc_hash::FxHashMap;
 use std::fmt::Display;
 
 /// A directed graph to find paths in.
@@ -114,6 +116,102 @@ pub fn metrics() -> String {
 #[pyfunction]
 pub fn ospf_cost(capacity_bps: u64) -> Option<u64> {
     routing::ospf_cost(capacity_bps)
+}
+
+/// The distinct texts of a column, and the place of each cell's text among them (32 bits each).
+type Coded<'py> = (Vec<String>, Bound<'py, PyBytes>);
+
+/// The columns of lines with this many cells between commas; `None` if a line has another number. The columns of both `ends` have their
+/// texts in common, in the order of the lines.
+#[pyfunction]
+pub fn coded_columns<'py>(
+    py: Python<'py>,
+    lines: &str,
+    columns: usize,
+    ends: (usize, usize),
+) -> PyResult<Option<Vec<Coded<'py>>>> {
+    if ends.0.max(ends.1) >= columns {
+        return Err(refuse(format!("the columns {ends:?} of {columns}")));
+    }
+    let Some(found) = py.detach(|| code(lines, columns, ends)) else { return Ok(None) };
+    let coded = found.into_iter().map(|(texts, codes)| {
+        let texts = texts.into_iter().map(str::to_owned).collect();
+        let bytes: Vec<u8> = codes.into_iter().flat_map(u32::to_ne_bytes).collect();
+        (texts, PyBytes::new(py, &bytes))
+    });
+    Ok(Some(coded.collect()))
+}
+
+fn code(lines: &str, columns: usize, ends: (usize, usize)) -> Option<Vec<(Vec<&str>, Vec<u32>)>> {
+    let mut known: Vec<FxHashMap<&str, u32>> = vec![FxHashMap::default(); columns];
+    let mut found: Vec<(Vec<&str>, Vec<u32>)> = vec![Default::default(); columns];
+    for line in lines.split('\n') {
+        let mut cells = line.split(',');
+        // Texts of ends are numbered in the order of source and target, whichever column comes first.
+        let mut both = [("", 0); 2];
+        for column in 0..columns {
+            let cell = cells.next()?;
+            if column == ends.0 {
+                both[0] = (cell, column);
+            } else if column == ends.1 {
+                both[1] = (cell, column);
+            } else {
+                let code = place(&mut known[column], &mut found[column].0, cell);
+                found[column].1.push(code);
+            }
+        }
+        for (cell, column) in both {
+            let code = place(&mut known[ends.0], &mut found[ends.0].0, cell);
+            found[column].1.push(code);
+        }
+        if cells.next().is_some() {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+fn place<'a>(known: &mut FxHashMap<&'a str, u32>, texts: &mut Vec<&'a str>, text: &'a str) -> u32 {
+    *known.entry(text).or_insert_with(|| {
+        texts.push(text);
+        texts.len() as u32 - 1
+    })
+}
+
+/// The ends of links, of arrays of unsigned integers (`I`).
+fn ends(py: Python<'_>, nodes: usize, sources: &PyBuffer<u32>, targets: &PyBuffer<u32>) -> PyResult<Vec<(u32, u32)>> {
+    let (sources, targets) = (sources.to_vec(py)?, targets.to_vec(py)?);
+    let least = nodes.min(sources.len()).min(targets.len());
+    if least == 0 || sources.len() != targets.len() || sources.iter().chain(&targets).any(|&end| end as usize >= nodes)
+    {
+        return Err(refuse(format!("{} sources and {} targets among {nodes} nodes", sources.len(), targets.len())));
+    }
+    Ok(sources.into_iter().zip(targets).collect())
+}
+
+/// Whether links lead from the first node to all others.
+#[pyfunction]
+pub fn first_reaches_all(
+    py: Python<'_>,
+    nodes: usize,
+    sources: PyBuffer<u32>,
+    targets: PyBuffer<u32>,
+) -> PyResult<bool> {
+    let ends = ends(py, nodes, &sources, &targets)?;
+    Ok(py.detach(|| routing::first_reaches_all(nodes, &ends)))
+}
+
+/// Whether no link joins a node to itself, and no two join the same nodes.
+#[pyfunction]
+pub fn is_simple(
+    py: Python<'_>,
+    nodes: usize,
+    sources: PyBuffer<u32>,
+    targets: PyBuffer<u32>,
+    either_way: bool,
+) -> PyResult<bool> {
+    let ends = ends(py, nodes, &sources, &targets)?;
+    Ok(py.detach(|| routing::is_simple(&ends, either_way)))
 }
 
 #[pymethods]

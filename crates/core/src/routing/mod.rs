@@ -33,7 +33,7 @@ mod towards;
 pub use algebra::PathWeight;
 pub use disjoint::disjoint_paths;
 pub use error::RoutingError;
-pub use graph::{Graph, Link};
+pub use graph::{Graph, Link, first_reaches_all, is_simple};
 pub use k_shortest::LooplessPaths;
 pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use max_flow::max_flow;

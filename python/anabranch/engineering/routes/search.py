@@ -17,7 +17,7 @@ from anabranch.engineering.routes.model import Forwarding, Path, Route, Routes
 from anabranch.foundation.suggest import suggest
 from anabranch.network import metrics
 from anabranch.network.topologies import Topology
-from anabranch.network.topologies.model import columns
+from anabranch.network.topologies.links import Links
 
 Progress = Callable[[int], None]
 """A function that receives, from time to time, the number of further pairs that are done."""
@@ -66,19 +66,19 @@ class Search:
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
-        sources, targets, capacities, delays, _, losses, costs = columns(topology.links)
+        links = Links.of(self.names, topology.links)
         self._network = _core.Network(
             len(self.names),
-            np.array(list(map(self._index.__getitem__, sources)), np.uint32),
-            np.array(list(map(self._index.__getitem__, targets)), np.uint32),
-            _or_zero(capacities).astype(np.uint64),
-            np.rint(_or_zero(delays) * 1e12).astype(np.uint64),
-            _or_zero(losses),
-            _or_zero(costs),
+            np.asarray(links.sources),
+            np.asarray(links.targets),
+            _or_zero(links, "capacity_bps").astype(np.uint64),
+            np.rint(_or_zero(links, "delay_s") * 1e12).astype(np.uint64),
+            _or_zero(links, "loss"),
+            _or_zero(links, "cost"),
         )
-        self._targets = targets
-        self._delay_known = None not in delays
-        self._loss_known = None not in losses
+        self._targets = links.targets
+        self._delay_known = links.without("delay_s") is None
+        self._loss_known = links.without("loss") is None
         self._compiled: dict[str, str] = {}
 
     @cached_property
@@ -345,13 +345,14 @@ class Search:
 
     def _path(self, source: str, links: Sequence[int], values: tuple[float, float, float, float]) -> Path:
         share, delay, loss, cost = values
-        nodes = (source, *(self._targets[link] for link in links))
+        nodes = (source, *(self.names[self._targets[link]] for link in links))
         return Path(nodes, share, delay if self._delay_known else None, loss if self._loss_known else None, cost)
 
 
-def _or_zero(column: Sequence[float | None]) -> npt.NDArray[np.float64]:
-    """The numbers of a column, 0 for what is not known. Whole numbers up to 1e15 bit/s stay exact."""
-    return np.nan_to_num(np.array(column, np.float64))
+def _or_zero(links: Links, attribute: str) -> npt.NDArray[np.float64]:
+    """The values of an attribute, 0 for what is not known. Whole numbers up to 1e15 bit/s are exact."""
+    column = links.values[attribute]
+    return np.zeros(len(links)) if column is None else np.nan_to_num(np.asarray(column))
 
 
 _SOURCES_AT_ONCE = 16

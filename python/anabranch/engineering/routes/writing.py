@@ -41,7 +41,8 @@ class RouteStream:
 
     def table(self, progress: Progress) -> Iterator[str]:
         """The table for people: one row a path; a pair without a path has a row that says so."""
-        text = self.search.text([display_width(name) for name in self.search.names])
+        names = self.search.names
+        text = self.search.text(list(map(len if all(map(str.isascii, names)) else display_width, names)))
         parts = self._parts(progress)
         held: list[PairRoutes] = []
         rows = 0
