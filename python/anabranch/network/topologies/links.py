@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice, repeat
+from itertools import repeat
 from math import isnan, nan
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -84,25 +84,23 @@ class Links(Sequence[Link]):
         if isinstance(index, slice):
             return tuple(self[place] for place in range(*index.indices(len(self))))
         place = range(len(self))[index]
-        return next(iter(self._from(place, place + 1)))
+        values = (None if column is None or isnan(column[place]) else column[place] for column in self.values.values())
+        link = Link(self.names[self.sources[place]], self.names[self.targets[place]], *values)  # type: ignore[arg-type]
+        return link if link.capacity_bps is None else link._replace(capacity_bps=int(link.capacity_bps))
 
     def __iter__(self) -> Iterator[Link]:
         """All links."""
-        return self._from(0, len(self))
+        ends = (map(self.names.__getitem__, column) for column in (self.sources, self.targets))
+        return map(partial(tuple.__new__, Link), zip(*ends, *map(self._cells, ATTRIBUTES), strict=False))
 
-    def _from(self, start: int, end: int) -> Iterator[Link]:
-        ends = (map(self.names.__getitem__, column[start:end]) for column in (self.sources, self.targets))
-        return map(
-            partial(tuple.__new__, Link),
-            zip(*ends, *(self._cells(name, start, end) for name in ATTRIBUTES), strict=False),
-        )
-
-    def _cells(self, attribute: str, start: int, end: int) -> Iterable[float | None]:
+    def _cells(self, attribute: str) -> Iterable[float | None]:
         column = self.values[attribute]
         if column is None:
-            return repeat(None, end - start)
+            return repeat(None)
         number: Any = int if attribute == "capacity_bps" else float
-        return (None if isnan(value) else number(value) for value in islice(column, start, end))
+        if not isnan(sum(column)):
+            return map(number, column)
+        return (None if isnan(value) else number(value) for value in column)
 
     def __eq__(self, other: object) -> bool:
         """Whether the other has the same links."""
