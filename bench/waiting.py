@@ -91,9 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users keep compiled modules
     try:
-        python = earlier.install(options.before)
         with tempfile.TemporaryDirectory() as folder:
             waiting = [one for one in _commands(Path(folder)) if (options.only or "") in one.name]
+            python = earlier.install(options.before) if any(one.has_earlier for one in waiting) else Path()
             load = os.getloadavg()[0]
             _measure(waiting, python, options.rounds, options.cpu, Path(folder))
     except PeerError as error:
@@ -195,7 +195,7 @@ def _measure(waiting: Sequence[Waiting], python: Path, rounds: int, cpu: int, fo
 
     for turn in range(rounds + 1):
         for one in waiting:
-            if one.now and _seconds(one.now) > SECOND:
+            if any(runs and _seconds(runs) > SECOND for runs in (one.before, one.now)):
                 continue
             if turn == 1:
                 for runs in (one.before, one.now, one.peer):
