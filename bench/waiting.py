@@ -1,4 +1,4 @@
-"""Measure what users wait for: commands of the package as it is and of an earlier commit, beside ns-2 and htsim.
+"""Measure what users wait for: commands of the package as it is and of an earlier commit, beside ns-2, htsim and scipy.
 
 Prints a table and writes it into docs/development/performance.md. All take turns on one CPU. The earlier commit is built for it, once.
 """
@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
@@ -26,7 +27,7 @@ from bench import earlier
 from bench.bench import PAGE, ROOT, machine
 from bench.page import write_part
 from bench.peers import htsim, ns2
-from bench.peers.child import PeerError, PeerMissing, measure_child
+from bench.peers.child import PeerError, PeerMissing, measure_child, run_child
 from bench.reference import hosts
 
 EARLIER = "c0582b3"
@@ -34,6 +35,8 @@ EARLIER = "c0582b3"
 SECOND = 1.0
 """A command that takes longer runs once only: the noise of the machine is then small beside it."""
 NODES, CABLES = 100_000, 300_000
+PAIRS_OF, MANY_PAIRS_OF = 1_000, 5_000
+"""Nodes of the networks for all pairs, with three cables each."""
 _FOUR_STACKS = ("--set", "traffic[0].stack=[newreno-dup-ack, cubic-dup-ack, bbr-dup-ack, mprc]")
 ONE_FLOW = """\
 topology.from = "dumbbell"
@@ -72,7 +75,10 @@ class Waiting:
         return f"{_seconds(self.before) / _seconds(self.now):.1f} times" if self.before else ""
 
     def _beside(self) -> str:
-        return f"{self.beside[0]}: {median(self.peer):.2f}" if self.beside and self.peer else ""
+        if not (self.beside and self.peer):
+            return ""
+        beside = median(self.peer)
+        return f"{self.beside[0]}: {beside:.2f}, now {_seconds(self.now) / beside:.1f} times"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,9 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users keep compiled modules
     try:
-        python = earlier.install(options.before)
         with tempfile.TemporaryDirectory() as folder:
             waiting = [one for one in _commands(Path(folder)) if (options.only or "") in one.name]
+            python = earlier.install(options.before) if any(one.has_earlier for one in waiting) else Path()
             load = os.getloadavg()[0]
             _measure(waiting, python, options.rounds, options.cpu, Path(folder))
     except PeerError as error:
@@ -134,13 +140,45 @@ def _commands(folder: Path) -> list[Waiting]:
             has_earlier=False,
         ),
         *(
-            _command(f"one route among {NODES:,} nodes ({kind})", "routes", file, *_ENDS)
-            for kind, file in (("CSV", "network.csv"), ("GraphML", "network.graphml"), ("TopoHub JSON", "network.json"))
+            _command(f"one route among {NODES:,} nodes ({kind})", "routes", file, *_ENDS, beside=beside)
+            for kind, file, beside in (
+                ("CSV", "network.csv", _scipy("CSV and a path", folder / "network.csv", "one")),
+                ("GraphML", "network.graphml", None),
+                ("TopoHub JSON", "network.json", None),
+            )
         ),
+        *_all_pairs(folder),
     ]
 
 
 _TINY = ("run", "tiny.toml", "--no-report", "--jobs", "1")
+
+
+def _all_pairs(folder: Path) -> list[Waiting]:
+    """Routes of all pairs, to standard output and into files."""
+    found = []
+    for nodes in (PAIRS_OF, MANY_PAIRS_OF):
+        name = f"pairs-{nodes}.csv"
+        _write_csv(folder / name, _random_links(nodes, 3 * nodes))
+        pairs, beside = f"routes of all pairs of {nodes:,} nodes", _scipy("paths alone", folder / name, "all")
+        if nodes == PAIRS_OF:
+            outputs = {"text": (), "`--json`": ("--json",)}
+            found += [
+                _command(f"{pairs}, {what}", "routes", name, "--metric", "delay", *output, beside=beside)
+                for what, output in outputs.items()
+            ]
+        found += [
+            _command(
+                f"{pairs}, into {ending}",
+                *("routes", name, "--metric", "delay", "--out", f"routes{ending}"),
+                beside=beside,
+                has_earlier=False,
+            )
+            for ending in (".csv", ".parquet")
+        ]
+    return found
+
+
 _ENDS = ("--metric", "hop-count", "--from", "n0", "--to", f"n{NODES - 1}")
 
 
@@ -161,7 +199,7 @@ def _measure(waiting: Sequence[Waiting], python: Path, rounds: int, cpu: int, fo
 
     for turn in range(rounds + 1):
         for one in waiting:
-            if one.now and _seconds(one.now) > SECOND:
+            if any(runs and _seconds(runs) > SECOND for runs in (one.before, one.now)):
                 continue
             if turn == 1:
                 for runs in (one.before, one.now, one.peer):
@@ -194,21 +232,59 @@ def _htsim(scenario: Path) -> tuple[str, Callable[[int], float]] | None:
     return "htsim", lambda cpu: measure_child([str(program), str(description)], cpu)[1]
 
 
+_SCIPY = """
+import csv, json, sys, time
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+file, which = sys.argv[1:]
+with open(file, newline="") as opened:
+    _, *rows = csv.reader(opened)
+places = {}
+one, other = (np.array([places.setdefault(row[end], len(places)) for row in rows]) for end in (0, 1))
+delay = np.array([float(row[2].removesuffix("ms")) for row in rows])
+ends = np.concatenate([one, other]), np.concatenate([other, one])
+matrix = csr_matrix((np.concatenate([delay, delay]), ends), shape=(len(places),) * 2)
+before = time.process_time()
+dijkstra(matrix, indices=None if which == "all" else 0, return_predecessors=True)
+now = time.process_time()
+print(json.dumps({"all": now - before, "one": now}))
+"""
+"""Prints the CPU seconds of all paths alone, or of one source with reading and imports."""
+
+
+def _scipy(what: str, file: Path, which: str) -> tuple[str, Callable[[int], float]] | None:
+    if find_spec("scipy") is None:
+        print("waiting: without scipy, which comes with `pip install -r requirements/bench.txt`", file=sys.stderr)
+        return None
+    command = (sys.executable, "-c", _SCIPY, str(file), which)
+    return f"scipy, {what}", lambda cpu: float(run_child(command, cpu).values[which])
+
+
 def _fat_tree(ports: int, flows: int) -> str:
     return FAT_TREE.format(ports=ports, hosts=hosts(ports), flows=flows)
 
 
-def _write_network(folder: Path) -> None:
-    """A random network, connected, in three formats."""
+def _random_links(nodes: int, cables: int) -> list[tuple[str, str, str]]:
+    """Both ends and delay of the links of a connected network."""
     draw = random.Random(1)
-    cables = {(draw.randrange(node), node) for node in range(1, NODES)}
-    while len(cables) < CABLES:
-        one, other = sorted(draw.sample(range(NODES), 2))
-        cables.add((one, other))
-    links = [(f"n{one}", f"n{other}", f"{draw.randrange(1, 10_000) / 1000}ms") for one, other in sorted(cables)]
-    nodes = [f"n{node}" for node in range(NODES)]
+    ends = {(draw.randrange(node), node) for node in range(1, nodes)}
+    while len(ends) < cables:
+        one, other = sorted(draw.sample(range(nodes), 2))
+        ends.add((one, other))
+    return [(f"n{one}", f"n{other}", f"{draw.randrange(1, 10_000) / 1000}ms") for one, other in sorted(ends)]
+
+
+def _write_csv(file: Path, links: Sequence[tuple[str, str, str]]) -> None:
     rows = (f"{','.join(link)},10Gbps\n" for link in links)
-    (folder / "network.csv").write_text("source,target,delay,capacity\n" + "".join(rows), encoding="utf-8")
+    file.write_text("source,target,delay,capacity\n" + "".join(rows), encoding="utf-8")
+
+
+def _write_network(folder: Path) -> None:
+    """A random network in three formats."""
+    links = _random_links(NODES, CABLES)
+    nodes = [f"n{node}" for node in range(NODES)]
+    _write_csv(folder / "network.csv", links)
     document = {
         "nodes": [{"id": node} for node in nodes],
         "edges": [dict(zip(("source", "target", "delay"), link, strict=True), capacity="10Gbps") for link in links],

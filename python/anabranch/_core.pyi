@@ -1,8 +1,11 @@
 """The Rust core: the packet engine and the registries of algorithms."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Any
+
+import numpy.typing as npt
 
 from anabranch.foundation.array_types import Columns, Floats, Integers
 
@@ -65,12 +68,60 @@ def metrics() -> str:
 def ospf_cost(capacity_bps: int) -> int | None:
     """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1; nothing for no rate."""
 
-class Network:
-    """A directed graph to find paths in. Metrics are JSON texts: a name, or a list of names for a lexicographic one.
+def coded_columns(lines: str, columns: int, ends: tuple[int, int]) -> list[tuple[list[str], bytes]] | None:
+    """The columns of lines with this many cells between commas; ``None`` if a line has another number.
 
-    Routes come as columns: ``src`` and ``dst`` of every pair and how many ``paths`` it has; then, of all paths one after
-    another, ``hops``, ``delay_s``, ``loss`` and ``cost``; then the ``links`` of all paths. A pair without a way has no path.
+    Of each column, the distinct texts, and the place of each cell's text among them (unsigned, 32 bits). Both ``ends`` have the texts of
+    the first, in the order of lines, source before target.
     """
+
+def first_reaches_all(nodes: int, sources: array[int], targets: array[int]) -> bool:
+    """Whether links with these ends (arrays of ``I``) lead from node 0 to all others."""
+
+def is_simple(nodes: int, sources: array[int], targets: array[int], either_way: bool) -> bool:
+    """Whether no link joins a node to itself, and no two join the same nodes in one direction, or either way."""
+
+class PairRoutes:
+    """The routes of pairs of nodes, by columns. Other functions than ``within`` give the paths of a pair equal shares."""
+
+    def __getitem__(self, column: str) -> npt.NDArray[Any]:
+        """``src`` and ``dst`` of every pair and how many ``paths`` it has; none without a way.
+
+        Of all paths one after another, ``hops``, ``delay_s``, ``loss``, ``cost`` and ``share``; then the ``links`` of all paths.
+        """
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+
+    @staticmethod
+    def by_source(sources: Sequence[int], to_each: Sequence[PairRoutes]) -> PairRoutes:
+        """All pairs, source by source, of routes that lead from the same ``sources`` to one node each."""
+
+class RouteText:
+    """Writes routes as text: the delays or losses of none, if not all links have them."""
+
+    def __init__(
+        self, network: Network, names: Sequence[str], widths: Sequence[int], knows_delay: bool, knows_loss: bool
+    ) -> None:
+        """The name of each node, and the columns that it takes on a terminal."""
+
+    def table(self, found: Sequence[PairRoutes], widths: Sequence[int], with_share: bool) -> tuple[str, list[int]]:
+        """A line for each path, and the widths of the columns, at least those given.
+
+        The columns are source, target, path, the share if wanted, delay in milliseconds, loss and cost.
+        """
+
+    def json(self, found: PairRoutes, is_indented: bool) -> str:
+        """A record for each pair, as ``anabranch routes --json`` has them: with commas between them, or else each in a line."""
+
+    def csv(self, found: PairRoutes, is_guarded: bool) -> str:
+        """A line for each path, or for a pair without one: source, target, path, share, delay in seconds, loss and cost.
+
+        ``'`` guards texts that a spreadsheet would take for formulas, if wanted.
+        """
+
+class Network:
+    """A directed graph to find paths in. Metrics are JSON texts: a name, or a list of names for a lexicographic one."""
 
     def __init__(
         self,
@@ -90,19 +141,19 @@ class Network:
         :class:`ValueError` for ``tcpbp-exact``, whose paths make no tree.
         """
 
-    def routes(self, metric: str, sources: Sequence[int], destinations: Sequence[int]) -> Columns:
+    def routes(self, metric: str, sources: Sequence[int], destinations: Sequence[int]) -> PairRoutes:
         """The best path from every source to every destination."""
 
     def path_cost(self, metric: str, links: Sequence[int]) -> float:
         """What the path of these links counts by a metric (the first of several), in the metric's unit."""
 
-    def hop_by_hop(self, metric: str) -> Columns:
+    def hop_by_hop(self, metric: str) -> PairRoutes:
         """The path of every pair if each router forwards along its own route; none where packets loop."""
 
     def path_counts(self, metric: str) -> Floats:
         """How many best paths there are by an isotone metric, by source and destination."""
 
-    def k_shortest(self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int) -> Columns:
+    def k_shortest(self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int) -> PairRoutes:
         """The loopless paths from every source to every destination, best first, at most so many.
 
         :class:`ValueError` for several by ``tcpbp``, which finds one.
@@ -110,21 +161,21 @@ class Network:
 
     def within(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], threshold: float, most: int
-    ) -> Columns:
+    ) -> PairRoutes:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times what the best does, best first, at most so many.
 
-        :class:`ValueError` for a metric that neither adds up nor is ``tcpbp-exact``.
+        Shares are proportional to the inverse of the cost; if some cost nothing, only they are returned. :class:`ValueError` for a metric that neither adds up nor is ``tcpbp-exact``.
         """
 
     def disjoint(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
-    ) -> Columns:
+    ) -> PairRoutes:
         """As many paths of each pair as there are, but at most so many, that share no link (or no node but the ends).
 
         Of least total cost, best first; :class:`ValueError` for a metric that does not add up.
         """
 
-    def pareto(self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...) -> Columns:
+    def pareto(self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...) -> PairRoutes:
         """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay.
 
         ``cost`` is the capacity, bit/s. :class:`ValueError` if a pair takes more than so many partial paths (default 2^20).

@@ -638,6 +638,6 @@ def test_columns_give_what_rows_give(file: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(Draft, "link", lambda self, *edge: (rows.append(edge), link(self, *edge)))
     by_columns = load(tmp_path / file)
     assert not rows
-    monkeypatch.setattr(Draft, "plain_links", lambda *_: False)
+    monkeypatch.setattr(Draft, "numbered_links", lambda *_: False)
     assert load(tmp_path / file) == by_columns
     assert rows

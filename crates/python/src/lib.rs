@@ -306,7 +306,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<prediction::Prediction>()?;
     module.add_class::<prediction::Predictor>()?;
     module.add_class::<network::Network>()?;
+    module.add_class::<network::Found>()?;
+    module.add_class::<network::Text>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(network::coded_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(network::first_reaches_all, module)?)?;
+    module.add_function(wrap_pyfunction!(network::is_simple, module)?)?;
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(stack_settings, module)?)?;

@@ -1,8 +1,9 @@
 """``anabranch routes``."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -27,6 +28,9 @@ from anabranch.cli.output import count, json_text, say
 from anabranch.foundation.output_files import require_writable, write_text
 from anabranch.foundation.text_table import print_table
 from anabranch.network import metrics
+
+if TYPE_CHECKING:
+    from anabranch.engineering.routes.writing import RouteStream
 
 
 @Parameter(name="*", group=TOPOLOGY)
@@ -118,7 +122,11 @@ class Exporting:
         ),
     ] = None
     out: Annotated[
-        Path | None, Parameter(name=["--out", "-o"], help="Directory of --export (default TOPOLOGY-FORMAT).")
+        Path | None,
+        Parameter(
+            name=["--out", "-o"],
+            help="Write the routes to this file instead: .csv, .parquet, .jsonl, .json or .txt. With --export a directory (default TOPOLOGY-FORMAT).",
+        ),
     ] = None
     source_port: Annotated[
         list[str] | None,
@@ -153,6 +161,7 @@ def routes(
     A pair without a path gets a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
+    from anabranch.engineering.routes.writing import RouteStream
     from anabranch.foundation.progress import Computing
     from anabranch.network.topologies.warned import load_warned
 
@@ -162,8 +171,11 @@ def routes(
         require_writable(output.picture)
     if selection.hop_by_hop and exporting.export is None and not output.json:
         raise UsageError("--hop-by-hop goes with --export or --json: it changes what routers do, not the paths planned")
-    if exporting.export is None and (exporting.out is not None or exporting.source_port is not None):
-        raise UsageError("--out and --source-port go with --export")
+    file = exporting.out if exporting.export is None else None
+    if file is not None:
+        _require_file(file, selection, comparing, output)
+    if exporting.export is None and exporting.source_port is not None:
+        raise UsageError("--source-port goes with --export")
     if completion.loss is not None and completion.random_loss is not None:
         raise UsageError("--loss and --random-loss both set the loss of links without their own: leave one out")
     if exporting.export is not None:
@@ -172,7 +184,11 @@ def routes(
         if exporting.export not in FORMATS:
             raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
     loaded = load_warned(topology, completion.directed, completion.part, completion.given())
-    found = answer(selection, comparing, network(loaded, completion))
+    needs_all = output.picture is not None or exporting.export is not None
+    found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all)
+    if isinstance(found, RouteStream):
+        _write(found, file, output.json)
+        return DONE
     if output.picture is not None:
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
@@ -198,3 +214,31 @@ def routes(
     if output.picture is not None:
         say(f"Picture: {output.picture}")
     return DONE
+
+
+def _require_file(file: Path, selection: Selection, comparing: Comparing, output: Output) -> None:
+    from anabranch.engineering.routes.writing import FORMATS
+
+    others = {"--compare": comparing.compare, "--certify": selection.certify, "--picture": output.picture}
+    for option, value in (others | {"--json": output.json}).items():
+        if value:
+            instead = "; --out FILE.json writes the same document" if option == "--json" else ""
+            raise UsageError(f"--out and {option} do not go together without --export{instead}")
+    if file.suffix.lower() not in FORMATS:
+        raise UsageError(f"--out {file}: must end in one of {', '.join(FORMATS)}, or be the directory of an --export")
+    require_writable(file)
+
+
+def _write(routes: "RouteStream", file: Path | None, as_json: bool) -> None:
+    """Write routes to a file or to standard output, while they are found."""
+    from anabranch.foundation.progress import Steps
+
+    with Steps(routes.pairs, "searching") as steps:
+        if file is not None:
+            routes.write(file, steps.advance)
+        for piece in () if file is not None else routes.json(steps.advance) if as_json else routes.table(steps.advance):
+            if sys.stdout.isatty():
+                steps.stop()  # the rows show the progress
+            sys.stdout.write(piece)
+    if file is not None:
+        say(f"Wrote {file}")

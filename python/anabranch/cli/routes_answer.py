@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
+from anabranch._core import PairRoutes
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
@@ -13,7 +16,8 @@ from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
-from anabranch.engineering.routes.search import Certificate, Progress, Search
+from anabranch.engineering.routes.search import Certificate, Question, Search
+from anabranch.engineering.routes.writing import RouteStream
 from anabranch.foundation import units
 from anabranch.foundation.progress import Steps
 from anabranch.foundation.text_table import TextTable
@@ -76,8 +80,8 @@ def _ratios(random_loss: str) -> tuple[float, float]:
     )
 
 
-def answer(selection: Selection, comparing: Comparing, topology: Topology) -> Answer:
-    """Search or compare.
+def answer(selection: Selection, comparing: Comparing, topology: Topology, *, needs_all: bool) -> Answer | RouteStream:
+    """Search or compare. Routes that no other output needs as a whole are found while they are written.
 
     Raises:
         UsageError: names options that do not go together or have no such value.
@@ -112,9 +116,10 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
             raise UsageError(f"--{option} goes with --compare")
     if selection.certify and selection.metric != OPTIMUM:
         raise UsageError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
-    found = _searched(search, selection)
-    if not found.routes:
-        raise UsageError("--from and --to name the same node: a route joins two different nodes")
+    stream = _stream(search, selection)
+    if not (selection.certify or needs_all):
+        return stream
+    found = _whole(stream)
     certificates: dict[tuple[str, str], Certificate] = {}
     if selection.certify:
         with Steps(len(found.routes), "certifying") as steps:
@@ -137,56 +142,67 @@ def _require_metric(option: str, text: str, value: str | None = None) -> None:
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
 """Questions for several paths of each pair."""
 _MOST_PAIRS = 2_000_000
-"""The most pairs in one answer. The table of more pairs takes gigabytes of memory and is of no use."""
+"""The most pairs of an answer that is in memory as a whole."""
 _MOST_PATHS = 10_000
 """The most paths of each pair in one answer."""
 
 
-def _searched(search: Search, selection: Selection) -> Routes:
-    pairs = len(selection.sources or search.names) * len(selection.targets or search.names)
-    if pairs > _MOST_PAIRS:
-        raise ValueError(
-            f"{search.topology.name}: {pairs:,} pairs are more than {_MOST_PAIRS:,}; choose some by --from or --to"
-        )
+def _stream(search: Search, selection: Selection) -> RouteStream:
     # 0 is a number that was given, and not the same as none.
     given = [option for option in _SEVERAL if not any(getattr(selection, option) is absent for absent in (None, False))]
     chosen = [f"--{option.replace('_', '-')}" for option in given]
-    ends = selection.sources, selection.targets
+    question: Question
     if not chosen:
-        forwarding: Forwarding = "hop-by-hop" if selection.hop_by_hop else "explicit"
-        with Steps(len(selection.sources or search.names), "searching") as steps:
-            return search.routes(selection.metric, *ends, forwarding, steps.advance)
-    option, *others = chosen
-    others += [other for other in ("--hop-by-hop", "--certify") if getattr(selection, other[2:].replace("-", "_"))]
-    if others:
-        raise UsageError(f"{option} and {others[0]} do not go together")
-    with Steps(len(selection.targets or search.names), "searching") as steps:
-        return _several(search, selection, option, steps.advance)
-
-
-def _several(search: Search, selection: Selection, option: str, progress: Progress) -> Routes:
-    """Several paths of each pair, by this option."""
+        question = search.for_best(selection.metric)
+    else:
+        option, *others = chosen
+        others += [other for other in ("--hop-by-hop", "--certify") if getattr(selection, other[2:].replace("-", "_"))]
+        if others:
+            raise UsageError(f"{option} and {others[0]} do not go together")
+        question = _for_several(search, selection, option)
+    forwarding: Forwarding = "hop-by-hop" if selection.hop_by_hop else "explicit"
     ends = selection.sources, selection.targets
+    if selection.sources and selection.sources == selection.targets and len(selection.sources) == 1:
+        raise UsageError("--from and --to name the same node: a route joins two different nodes")
+    return RouteStream(search, question, forwarding, *ends)
+
+
+def _for_several(search: Search, selection: Selection, option: str) -> Question:
+    """Several paths of each pair, by this option."""
     if selection.pareto:
         if selection.metric != OPTIMUM:
             raise UsageError("--pareto goes by delay, loss and capacity at once; leave --metric out")
-        return search.pareto(*ends, progress)
+        return search.for_pareto()
     if selection.within is not None:
         if not selection.within >= 0:
             raise UsageError(f"--within {100 * selection.within:g}%: must be at least 0%, such as 5%")
-        found = search.within(selection.metric, selection.within, _MOST_PATHS + 1, *ends, progress)
-        for route in found.routes:
-            if len(route.paths) > _MOST_PATHS:
-                raise ValueError(
-                    f"--within {100 * selection.within:g}%: more than {_MOST_PATHS:,} paths lead from {route.source} to "
-                    f"{route.target} at such a cost; give a smaller share, or a number of paths by --shortest"
-                )
-        return found
+        question = search.for_within(selection.metric, selection.within, _MOST_PATHS + 1)
+        return replace(question, find=lambda of, into: _checked(search, selection.within, question.find(of, into)))
     most = selection.shortest or selection.disjoint or selection.node_disjoint or 0
     between(option, most, most, 1, _MOST_PATHS)
     if selection.shortest:
-        return search.shortest(selection.metric, most, *ends, progress)
-    return search.disjoint(selection.metric, most, *ends, progress, by_nodes=selection.node_disjoint is not None)
+        return search.for_shortest(selection.metric, most)
+    return search.for_disjoint(selection.metric, most, by_nodes=selection.node_disjoint is not None)
+
+
+def _checked(search: Search, within: float | None, found: PairRoutes) -> PairRoutes:
+    for pair in np.flatnonzero(found["paths"] > _MOST_PATHS):
+        source, target = (search.names[found[end][pair]] for end in ("src", "dst"))
+        raise ValueError(
+            f"--within {100 * (within or 0):g}%: more than {_MOST_PATHS:,} paths lead from {source} to {target} at such a cost; "
+            "give a smaller share, or a number of paths by --shortest"
+        )
+    return found
+
+
+def _whole(stream: RouteStream) -> Routes:
+    if stream.pairs > _MOST_PAIRS:
+        raise ValueError(
+            f"{stream.search.topology.name}: {stream.pairs:,} pairs are more than the {_MOST_PAIRS:,} that --export, --picture and "
+            "--certify take; choose some by --from or --to"
+        )
+    with Steps(stream.pairs, "searching") as steps:
+        return stream.search.answer(stream.question, stream.sources, stream.targets, steps.advance, stream.forwarding)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Every default is filled in and every name resolved: times are whole picoseconds,
 """
 
 import heapq
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
@@ -80,9 +81,14 @@ def _links(
     overrides = _by_link(section.override, names)
     duration = units.duration(case.variant.run.duration)
     schedules = Schedules(duration)
-    varying: list[dict[str, Any]] = [{} for _ in topology.links]
+    varying: defaultdict[int, dict[str, Any]] = defaultdict(dict)
     for number, link in enumerate(topology.links):
         own = overrides[number]
+        if not own and link.delay_s is not None:  # as of most links of large networks
+            delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
+            queues.append(section.queue)
+            costs.append(link.cost or DEFAULT_COST)
+            continue
         delay = next((o.delay for o in own if o.delay), None)
         jitter = next((o.jitter for o in own if o.jitter), None)
         if jitter is not None:
@@ -126,9 +132,10 @@ def _links(
             "queue": compiled[id(queues[number]), rates[number]],
             "loss": _loss(impaired[number][0].loss if impaired[number] else link.loss or 0.0),
         }
-        | varying[number]
         for number, link in enumerate(topology.links)
     ]
+    for number, schedule in varying.items():
+        links[number] |= schedule
     return links, schedules.all
 
 
@@ -200,8 +207,10 @@ def _action(event: Event, names: Names) -> tuple[Any, list[int]]:
     return action, names.links_between(event.fail or event.repair or [], event.one_way)
 
 
-def _by_link(entries: Sequence[Any], names: Names) -> list[list[Any]]:
+def _by_link(entries: Sequence[Any], names: Names) -> Sequence[Sequence[Any]]:
     """For each link the entries (with ``link`` and ``one_way``) that hold for it, the latest first."""
+    if not entries:
+        return [()] * len(names.links)
     found: list[list[Override | Impairment]] = [[] for _ in names.links]
     for entry in entries:
         for number in names.links_between(entry.link, entry.one_way):

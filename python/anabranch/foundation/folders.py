@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 PARTIAL = ".partial"
 """The end of the name of a file that is not yet whole."""
@@ -131,7 +132,16 @@ class Folder:
             return file.read(-1 if largest is None else largest)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file beside, flush it to the disk, and rename it. Processes that write the same file wait for one another."""
+        """Write a file as :meth:`writing` does."""
+        with self.writing(name) as file:
+            file.write(data)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file to write, beside: flushed to the disk and renamed at the end, or removed if that fails.
+
+        Processes that write the same file wait for one another.
+        """
         with self._holding(name) as (directory, last):
             mode = _mode_at(directory, last)
             if mode is not None and not stat.S_ISREG(mode):
@@ -140,7 +150,7 @@ class Folder:
             descriptor = claimed(directory, partial, self.path / (name + PARTIAL))
             try:
                 with open(descriptor, "wb", closefd=False) as file:
-                    file.write(data)
+                    yield file
                     file.flush()
                     os.fsync(descriptor)
                 os.replace(partial, last, src_dir_fd=directory, dst_dir_fd=directory)

@@ -2,10 +2,11 @@
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anabranch.foundation.folders import Folder
 
@@ -18,7 +19,18 @@ class FileError(ValueError):
 
 
 def write_bytes(path: Path, data: bytes, *, named: bool = True) -> None:
-    """Write beside the file, flush to the disk, rename.
+    """Write a file as :func:`writing` does.
+
+    Raises:
+        FileError: it cannot be written; a former file is unchanged.
+    """
+    with writing(path, named=named) as file:
+        file.write(data)
+
+
+@contextmanager
+def writing(path: Path, *, named: bool = True) -> Iterator[BinaryIO]:
+    """A file to write, beside: at the end flushed to the disk and renamed, or removed after an error or an interrupt.
 
     A file that the user has ``named`` may be a link, which is followed, or special (a pipe, a terminal), and is then written to directly.
     Any other place, such as a file in a directory that the user has named, must be a regular file or free.
@@ -30,10 +42,12 @@ def write_bytes(path: Path, data: bytes, *, named: bool = True) -> None:
     """
     try:
         if named and path.exists() and not path.is_file():
-            path.write_bytes(data)
+            with path.open("wb") as special:
+                yield special
         else:
             place = path.resolve() if named else path
-            Folder(place.parent).write(place.name, data)
+            with Folder(place.parent).writing(place.name) as file:
+                yield file
     except OSError as error:
         raise unwritable(path, error) from None
 

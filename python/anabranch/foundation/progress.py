@@ -49,6 +49,13 @@ class Shown(AbstractContextManager["Shown"]):
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
             print(f"{what}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
 
+    def stop(self) -> None:
+        """Show nothing more."""
+        self._enabled = False
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
     def skip(self, kept: float) -> None:
         """Leave ``kept`` out of the work: it counts neither as done nor as left."""
         self._total = self._all - kept
@@ -75,8 +82,7 @@ class Shown(AbstractContextManager["Shown"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Clear the bar."""
-        if self._bar is not None:
-            self._bar.stop()
+        self.stop()
 
 
 class Steps(Shown):

@@ -6,6 +6,9 @@ from unicodedata import combining, east_asian_width
 
 from anabranch.foundation.printable import printable, printable_line
 
+LEFT = 3
+"""The number of columns that are usually texts, and so aligned to the left."""
+
 
 @dataclass(frozen=True)
 class TextTable:
@@ -13,7 +16,7 @@ class TextTable:
 
     head: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
-    text_columns: int = 3
+    text_columns: int = LEFT
     """The number of columns aligned to the left; the others are aligned to the right as numbers."""
     notes: Sequence[str] = ()
 
@@ -21,9 +24,9 @@ class TextTable:
 def print_table(table: TextTable) -> None:
     """Print a table without its head if it has no rows, and its notes."""
     lines = [[printable_line(cell) for cell in line] for line in (table.head, *table.rows)] if table.rows else []
-    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        blanks = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        blanks = [" " * (width - display_width(cell)) for cell, width in zip(line, widths, strict=True)]
         cells = (
             cell + blank if column < table.text_columns else blank + cell
             for column, (cell, blank) in enumerate(zip(line, blanks, strict=True))
@@ -33,7 +36,7 @@ def print_table(table: TextTable) -> None:
         print(printable(note))
 
 
-def _width(text: str) -> int:
+def display_width(text: str) -> int:
     """The columns of a terminal that a text takes: two for a character of East Asia, none for one that changes the one before it."""
     if text.isascii():
         return len(text)

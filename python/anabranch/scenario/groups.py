@@ -35,7 +35,7 @@ class Names:
     def of(topology: "Topology") -> "Names":
         """The names of a topology."""
         nodes = [node.name for node in topology.nodes]
-        links = [(link.source, link.target) for link in topology.links]
+        links = list(topology.ends())
         return Names(nodes, links, topology.multihomed, topology.numbered())
 
     @cached_property

@@ -1,6 +1,7 @@
 //! Warnings about a run that is valid but may not be intended. They are computed before it begins.
 
 mod cut_off;
+mod delays;
 mod early_expiry;
 mod fewer_paths;
 mod routes;
@@ -8,6 +9,7 @@ mod short_queue;
 mod too_late;
 mod unmarked;
 
+use self::delays::Delays;
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::{Duration, Time};
@@ -122,11 +124,12 @@ pub fn review(spec: &RunSpec) -> Vec<Finding> {
 
 fn findings(spec: &RunSpec) -> Result<Vec<Finding>, RoutingError> {
     let graph = Graph::of_specs(spec.nodes.len(), &spec.links)?;
+    let mut delays = Delays::default();
     let mut found = fewer_paths::find(spec, &graph)?;
     found.extend(unmarked::find(spec, &graph)?);
-    found.extend(early_expiry::find(spec, &graph)?);
+    found.extend(early_expiry::find(spec, &graph, &mut delays)?);
     found.extend(cut_off::find(spec, &graph)?);
-    found.extend(too_late::find(spec, &graph)?);
-    found.extend(short_queue::find(spec, &graph)?);
+    found.extend(too_late::find(spec, &graph, &mut delays)?);
+    found.extend(short_queue::find(spec, &graph, &mut delays)?);
     Ok(found)
 }

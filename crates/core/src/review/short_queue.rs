@@ -4,7 +4,7 @@
 //! long flows whose losses come from the queue: bulk without end, over links without other losses, with windows that can exceed the path.
 
 use super::Finding;
-use super::early_expiry::delays;
+use super::delays::Delays;
 use super::routes::Finder;
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{ApplicationSpec, LinkId, QueueLimit, RunSpec, StackSpec, TrafficSpec, TransportSpec};
@@ -27,24 +27,30 @@ struct Flows {
     packet: u64,
 }
 
-pub(super) fn find(spec: &RunSpec, graph: &Graph) -> Result<Vec<Finding>, RoutingError> {
+pub(super) fn find(spec: &RunSpec, graph: &Graph, delays: &mut Delays) -> Result<Vec<Finding>, RoutingError> {
     let concerned: Vec<(usize, &TrafficSpec, &StackSpec)> =
         (0..).zip(&spec.traffic).filter_map(|(index, group)| Some((index, group, loss_based(spec, group)?))).collect();
     let longest_way = spec.links.iter().fold(0_u64, |sum, link| sum.saturating_add(link.delay.0));
     let packet = concerned.iter().map(|(.., stack)| u64::from(stack.mss + stack.header)).max().unwrap_or(0);
-    let may_be_short = |link: LinkId| {
-        is_short(bytes(spec.links[link as usize].queue.limit, packet), graph, link, Duration(2 * longest_way), 1)
+    let may_be_short = |longest: Duration| {
+        (0..spec.links.len() as LinkId)
+            .any(|link| is_short(bytes(spec.links[link as usize].queue.limit, packet), graph, link, longest, 1))
     };
-    if longest_way > u64::MAX / 2 || !(0..spec.links.len() as LinkId).any(may_be_short) {
+    if longest_way > u64::MAX / 2 || !may_be_short(Duration(2 * longest_way)) {
         return Ok(Vec::new());
     }
     let routes = concerned.iter().flat_map(|(_, group, _)| spec.data_routes(group).chain(spec.ack_routes(group)));
-    let delays = delays(spec, graph, routes.collect())?;
+    delays.find(spec, graph, routes.collect())?;
+    let pairs = concerned.iter().flat_map(|(_, group, _)| spec.data_routes(group).zip(spec.ack_routes(group)));
+    let round_trips = pairs.filter_map(|(there, back)| Some(delays.of(there)?.0 + delays.of(back)?.0));
+    if !may_be_short(round_trips.max().unwrap_or(Duration::ZERO)) {
+        return Ok(Vec::new());
+    }
     let mut finder = Finder::default();
     let mut on_links: BTreeMap<LinkId, Flows> = BTreeMap::new();
     for (traffic, group, stack) in concerned {
         for (there, back) in spec.data_routes(group).zip(spec.ack_routes(group)) {
-            let (Some(ahead), Some(behind)) = (delays.get(&there), delays.get(&back)) else { continue };
+            let (Some(ahead), Some(behind)) = (delays.of(there), delays.of(back)) else { continue };
             let routes = finder.find(graph, (there.0, &spec.routings[there.0].hops), there.1, there.2)?;
             let links: Vec<LinkId> = routes.steps(graph, there.1).into_iter().map(|(_, link)| link).collect();
             if links.iter().any(|link| spec.links[*link as usize].loss.is_some()) {

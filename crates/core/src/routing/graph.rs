@@ -188,6 +188,35 @@ impl Graph {
     }
 }
 
+/// Whether links with these ends lead from the first node to all others.
+///
+/// # Panics
+/// If an end is no node.
+pub fn first_reaches_all(nodes: usize, ends: &[(NodeId, NodeId)]) -> bool {
+    let leaving = Incidence::new(nodes, ends.iter().copied());
+    let mut is_reached = vec![false; nodes];
+    let mut waiting = vec![0];
+    is_reached[0] = true;
+    let mut reached = 1;
+    while let Some(node) = waiting.pop() {
+        for &(_, next) in leaving.at(node) {
+            if !std::mem::replace(&mut is_reached[next as usize], true) {
+                reached += 1;
+                waiting.push(next);
+            }
+        }
+    }
+    reached == nodes
+}
+
+/// Whether no link with these ends joins a node to itself, and no two join the same nodes: in one direction, or `either_way`.
+pub fn is_simple(ends: &[(NodeId, NodeId)], either_way: bool) -> bool {
+    let key = |&(a, b): &(NodeId, NodeId)| if either_way { (a.min(b), a.max(b)) } else { (a, b) };
+    let mut keys: Vec<(NodeId, NodeId)> = ends.iter().map(key).collect();
+    keys.sort_unstable();
+    keys.iter().all(|(a, b)| a != b) && keys.windows(2).all(|two| two[0] != two[1])
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test_support::link;
@@ -211,6 +240,16 @@ mod tests {
         assert_eq!((graph.first_link(0, 1), graph.first_link_up(0, 1)), (Some(0), Some(1)));
         graph.set_up(0, true);
         assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn the_shape_of_links_is_told_by_their_ends() {
+        assert!(first_reaches_all(3, &[(1, 2), (0, 1)]));
+        assert!(!first_reaches_all(3, &[(0, 1), (2, 1)]));
+        assert!(is_simple(&[(0, 1), (1, 0)], false));
+        assert!(!is_simple(&[(0, 1), (1, 0)], true));
+        assert!(!is_simple(&[(0, 1), (2, 0), (0, 1)], false));
+        assert!(!is_simple(&[(0, 1), (2, 2)], false));
     }
 
     #[test]

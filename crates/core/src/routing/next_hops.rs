@@ -51,6 +51,16 @@ impl NextHops {
         }
     }
 
+    /// The node towards which all destinations behind it share next hops: the gateway of a host, else the destination itself.
+    pub(crate) fn shared_end(&self) -> NodeId {
+        self.last.map_or(self.dst, |(gateway, _)| gateway)
+    }
+
+    /// The link from the gateway to a host.
+    pub(crate) fn last_link(&self) -> Option<LinkId> {
+        self.last.map(|(_, link)| link)
+    }
+
     /// The index of a node that may choose among several next hops, below [`Self::choosers`].
     #[inline]
     pub fn chooser(&self, node: NodeId) -> Option<usize> {
@@ -133,6 +143,16 @@ impl NextHopSearch {
         let backbone = Backbone::new(graph);
         let weights = backbone.links.iter().map(|link| of_links[*link as usize]).collect();
         Ok(Some(NextHopSearch { backbone, weights, all, found: HashMap::new() }))
+    }
+
+    /// Forgets what it remembers.
+    pub(crate) fn forget(&mut self) {
+        self.found.clear();
+    }
+
+    /// The number of a node's gateway, or of the node itself, in the backbone.
+    pub(crate) fn root(&self, dst: NodeId) -> NodeId {
+        self.backbone.places.get(dst as usize).map_or(dst, |place| place.number())
     }
 
     /// The next hops towards a node, equal to the result of [`super::next_hops()`].

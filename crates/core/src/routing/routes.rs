@@ -8,6 +8,7 @@ use super::{
     Graph, IsotoneWeights, Lexicographic, PathWeight, RoutingError, ShortestTree, SourceTree, Weight, isotone_weights,
 };
 use crate::spec::{LinkId, MetricSpec, NodeId, ThroughputMetric};
+use std::ops::Range;
 
 /// Paths from some sources to every node, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,8 @@ pub struct PairRoutes {
     pub hops: Vec<u32>,
     /// The links of all paths, one path after another.
     pub links: Vec<LinkId>,
+    /// The share of the pair's traffic on each path.
+    pub share: Vec<f64>,
     /// The delay of each path, seconds.
     pub delay_s: Vec<f64>,
     /// The loss ratio of each path.
@@ -134,7 +137,73 @@ impl PairRoutes {
             self.cost.push(cost.value(sums));
             self.links.extend_from_slice(links);
         }
-        self.paths.push((self.hops.len() - before) as u32);
+        let paths = self.hops.len() - before;
+        self.paths.push(paths as u32);
+        self.share.extend(std::iter::repeat_n(1.0 / paths as f64, paths));
+    }
+
+    fn push_pair(&mut self, of: &PairRoutes, pair: usize) {
+        self.src.push(of.src[pair]);
+        self.dst.push(of.dst[pair]);
+        self.paths.push(of.paths[pair]);
+    }
+
+    fn push_paths(&mut self, of: &PairRoutes, paths: Range<usize>, links: Range<usize>) {
+        self.hops.extend_from_slice(&of.hops[paths.clone()]);
+        self.share.extend_from_slice(&of.share[paths.clone()]);
+        self.delay_s.extend_from_slice(&of.delay_s[paths.clone()]);
+        self.loss.extend_from_slice(&of.loss[paths.clone()]);
+        self.cost.extend_from_slice(&of.cost[paths]);
+        self.links.extend_from_slice(&of.links[links]);
+    }
+
+    /// The pairs of several lists, source by source. Each list has the routes of the same `sources` to one destination, except from that
+    /// destination itself.
+    pub fn by_source(sources: &[NodeId], to_each: &[&PairRoutes]) -> PairRoutes {
+        let mut found = PairRoutes::default();
+        let mut next = vec![(0, 0, 0); to_each.len()];
+        for &source in sources {
+            for ((pair, path, link), of) in next.iter_mut().zip(to_each) {
+                if of.src.get(*pair) != Some(&source) {
+                    continue;
+                }
+                let paths = *path..*path + of.paths[*pair] as usize;
+                let hops: u32 = of.hops[paths.clone()].iter().sum();
+                let links = *link..*link + hops as usize;
+                found.push_pair(of, *pair);
+                (*pair, *path, *link) = (*pair + 1, paths.end, links.end);
+                found.push_paths(of, paths, links);
+            }
+        }
+        found
+    }
+
+    /// Gives the paths of each pair shares in proportion to the inverse of the cost. If some cost nothing, only they stay.
+    pub fn weighted_by_cost(&self) -> PairRoutes {
+        let mut found = PairRoutes::default();
+        let (mut path, mut link) = (0, 0);
+        for pair in 0..self.src.len() {
+            found.push_pair(self, pair);
+            let paths = path..path + self.paths[pair] as usize;
+            let costs = &self.cost[paths.clone()];
+            let is_free = costs.contains(&0.0);
+            let good = |cost: f64| if is_free { f64::from(u8::from(cost == 0.0)) } else { 1.0 / cost };
+            let total: f64 = costs.iter().map(|&cost| good(cost)).sum();
+            let mut kept = 0;
+            for path in paths.clone() {
+                let links = link..link + self.hops[path] as usize;
+                link = links.end;
+                let good = good(self.cost[path]);
+                if good > 0.0 {
+                    found.push_paths(self, path..path + 1, links);
+                    found.share[found.hops.len() - 1] = good / total;
+                    kept += 1;
+                }
+            }
+            found.paths[pair] = kept;
+            path = paths.end;
+        }
+        found
     }
 }
 

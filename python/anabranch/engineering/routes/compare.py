@@ -168,7 +168,7 @@ def compare(
     wanted = [metric for metric in dict.fromkeys(wanted) if metric not in known_metrics.BY_THROUGHPUT]
     wanted += [HEURISTIC, OPTIMUM]
     search = Search(topology)
-    with Steps(len(wanted) * len(search.names), "searching") as steps:
+    with Steps(len(wanted) * len(search.names) ** 2, "searching") as steps:
         planned = {metric: _by_ends(search.routes(metric, progress=steps.advance).routes) for metric in wanted}
     place = search.index
     for node in (*(sources or ()), *(targets or ())):

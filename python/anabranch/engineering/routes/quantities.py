@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from anabranch.network.metrics import NEEDS
 from anabranch.network.topologies import Link, Topology
+from anabranch.network.topologies.links import Links
 
 SIGNAL_SPEED_M_S = 2e8
 """The speed of signals in glass: two thirds of that in a vacuum."""
@@ -46,7 +47,8 @@ def completed(
         if not 0 < low <= high < 1:
             raise ValueError(f"random loss {low}..{high}: must be two ratios above 0 and below 1, the lower one first")
     nothing_given = capacity_bps is None and loss is None and random_loss is None and loss_floor == 0
-    if nothing_given and all(link.delay_s is not None or link.length_m is None for link in topology.links):
+    links = links_of(topology)
+    if nothing_given and (links.without("delay_s") is None or links.values["length_m"] is None):
         return topology
     draws = random.Random(seed)
     drawn: dict[frozenset[str], float] = {}
@@ -80,17 +82,23 @@ def require(topology: Topology, metrics: list[str]) -> None:
     Raises:
         ValueError: names the metric, the first link that lacks something, and how to give it.
     """
+    links = links_of(topology)
     for metric in metrics:
         for quantity in NEEDS[metric]:
-            for link in topology.links:
-                if getattr(link, quantity) is None:
-                    name = quantity.partition("_")[0]  # as in files, without the unit
-                    raise ValueError(
-                        f"{topology.name}: link {link.source} -> {link.target} has no {name}, which the metric "
-                        f"{metric} needs; {_REMEDIES[quantity]}"
-                    )
+            link = links.without(quantity)
+            if link is not None:
+                name = quantity.partition("_")[0]  # as in files, without the unit
+                raise ValueError(
+                    f"{topology.name}: link {link.source} -> {link.target} has no {name}, which the metric "
+                    f"{metric} needs; {_REMEDIES[quantity]}"
+                )
 
 
 def known(topology: Topology, quantity: str) -> bool:
     """Whether every link has that quantity."""
-    return all(getattr(link, quantity) is not None for link in topology.links)
+    return links_of(topology).without(quantity) is None
+
+
+def links_of(topology: Topology) -> Links:
+    """The links by columns."""
+    return Links.of([node.name for node in topology.nodes], topology.links)

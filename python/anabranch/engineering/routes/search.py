@@ -1,8 +1,8 @@
 """Find routes in a topology."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch._core import PairRoutes, RouteText
 from anabranch.engineering.routes import quantities
 from anabranch.engineering.routes.model import Forwarding, Path, Route, Routes
-from anabranch.foundation.array_types import Columns
 from anabranch.foundation.suggest import suggest
 from anabranch.network import metrics
 from anabranch.network.topologies import Topology
-from anabranch.network.topologies.model import columns
+from anabranch.network.topologies.links import Links
 
 Progress = Callable[[int], None]
-"""A function that receives, from time to time, the number of further sources (:meth:`Search.routes`) or targets that are done."""
+"""A function that receives, from time to time, the number of further pairs that are done."""
 
 
 def _quiet(done: int) -> None:
@@ -43,6 +43,18 @@ class Certificate:
     """Whether Bellman and Ford's method, which shares nothing with the search, finds these lengths, and cost and bound agree to 1e-9."""
 
 
+@dataclass(frozen=True)
+class Question:
+    """What to find for each pair: :meth:`Search.answer` gives all of it, :meth:`Search.stream` parts."""
+
+    metric: str
+    """The metric by which paths are best, in the user's words."""
+    find: Callable[[list[int], list[int]], PairRoutes]
+    """Finds the routes from some nodes to others."""
+    several: bool = True
+    """Whether it may find several paths for a pair."""
+
+
 class Search:
     """Path search in one topology, for any number of questions.
 
@@ -54,19 +66,19 @@ class Search:
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
-        sources, targets, capacities, delays, _, losses, costs = columns(topology.links)
+        links = Links.of(self.names, topology.links)
         self._network = _core.Network(
             len(self.names),
-            np.array(list(map(self._index.__getitem__, sources)), np.uint32),
-            np.array(list(map(self._index.__getitem__, targets)), np.uint32),
-            _or_zero(capacities).astype(np.uint64),
-            np.rint(_or_zero(delays) * 1e12).astype(np.uint64),
-            _or_zero(losses),
-            _or_zero(costs),
+            np.asarray(links.sources),
+            np.asarray(links.targets),
+            _or_zero(links, "capacity_bps").astype(np.uint64),
+            np.rint(_or_zero(links, "delay_s") * 1e12).astype(np.uint64),
+            _or_zero(links, "loss"),
+            _or_zero(links, "cost"),
         )
-        self._targets = targets
-        self._delay_known = None not in delays
-        self._loss_known = None not in losses
+        self._targets = links.targets
+        self._delay_known = links.without("delay_s") is None
+        self._loss_known = links.without("loss") is None
         self._compiled: dict[str, str] = {}
 
     @cached_property
@@ -88,12 +100,7 @@ class Search:
         Raises:
             ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
         """
-        wanted, into = self._metric(metric), self._nodes(targets)
-        found: list[Route] = []
-        for some in _batched(self._nodes(sources), _SOURCES_AT_ONCE):
-            found += self._routes(self._network.routes(wanted, some, into))
-            progress(len(some))
-        return Routes(self.topology, metric, forwarding, tuple(found))
+        return self.answer(self.for_best(metric), sources, targets, progress, forwarding)
 
     def delivered(self, metric: str) -> Routes:
         """The paths of all pairs if every router forwards along its own route; without a path where packets loop.
@@ -101,7 +108,8 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`.
         """
-        return Routes(self.topology, metric, "hop-by-hop", self._routes(self._network.hop_by_hop(self._metric(metric))))
+        found = self._network.hop_by_hop(self._metric(metric))
+        return Routes(self.topology, metric, "hop-by-hop", tuple(self._routes(found)))
 
     def shortest(
         self,
@@ -116,11 +124,7 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
         """
-        wanted = self._metric(metric)
-        found = self._by_target(
-            lambda of, into: self._network.k_shortest(wanted, of, into, most), sources, targets, progress
-        )
-        return Routes(self.topology, metric, "explicit", found)
+        return self.answer(self.for_shortest(metric, most), sources, targets, progress)
 
     def disjoint(
         self,
@@ -139,11 +143,7 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or a metric that is no sum.
         """
-        wanted = self._metric(metric)
-        found = self._by_target(
-            lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes), sources, targets, progress
-        )
-        return Routes(self.topology, metric, "explicit", found)
+        return self.answer(self.for_disjoint(metric, most, by_nodes=by_nodes), sources, targets, progress)
 
     def within(
         self,
@@ -162,13 +162,7 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or a metric that neither adds up nor is ``tcpbp-exact``.
         """
-        if not threshold >= 0:
-            raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
-        wanted = self._metric(metric)
-        found = self._by_target(
-            lambda of, into: self._network.within(wanted, of, into, threshold, most), sources, targets, progress
-        )
-        return Routes(self.topology, metric, "explicit", tuple(map(_weighted_by_cost, found)))
+        return self.answer(self.for_within(metric, threshold, most), sources, targets, progress)
 
     def pareto(
         self,
@@ -183,15 +177,109 @@ class Search:
         Raises:
             ValueError: a link without delay, loss or capacity, a node that does not exist, or a pair with too many such paths.
         """
+        return self.answer(self.for_pareto(), sources, targets, progress)
+
+    def for_best(self, metric: str) -> Question:
+        """The question of :meth:`routes`."""
+        wanted = self._metric(metric)
+        return Question(metric, lambda of, into: self._network.routes(wanted, of, into), several=False)
+
+    def for_shortest(self, metric: str, most: int) -> Question:
+        """The question of :meth:`shortest`."""
+        wanted = self._metric(metric)
+        return Question(metric, lambda of, into: self._network.k_shortest(wanted, of, into, most))
+
+    def for_disjoint(self, metric: str, most: int, *, by_nodes: bool = False) -> Question:
+        """The question of :meth:`disjoint`."""
+        wanted = self._metric(metric)
+        return Question(metric, lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes))
+
+    def for_within(self, metric: str, threshold: float, most: int) -> Question:
+        """The question of :meth:`within`."""
+        if not threshold >= 0:
+            raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
+        wanted = self._metric(metric)
+        return Question(metric, lambda of, into: self._network.within(wanted, of, into, threshold, most))
+
+    def for_pareto(self) -> Question:
+        """The question of :meth:`pareto`."""
         quantities.require(self.topology, ["tcpbp", "widest"])
-        try:
-            found = self._by_target(self._network.pareto, sources, targets, progress)
-        except ValueError as error:
-            if len(error.args) != 3:
-                raise
-            message, source, target = error.args
-            raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
-        return Routes(self.topology, "delay, loss, capacity", "explicit", found)
+
+        def find(of: list[int], into: list[int]) -> PairRoutes:
+            try:
+                return self._network.pareto(of, into)
+            except ValueError as error:
+                if len(error.args) != 3:
+                    raise
+                message, source, target = error.args
+                raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
+
+        return Question("delay, loss, capacity", find)
+
+    def answer(
+        self,
+        question: Question,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
+        forwarding: Forwarding = "explicit",
+    ) -> Routes:
+        """The routes of all pairs.
+
+        Raises:
+            ValueError: as the method of this question.
+        """
+        found = self.stream(question, sources, targets, progress)
+        return Routes(
+            self.topology, question.metric, forwarding, tuple(route for part in found for route in self._routes(part))
+        )
+
+    def stream(
+        self,
+        question: Question,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
+    ) -> Iterator[PairRoutes]:
+        """The routes of :meth:`answer` in parts, in the same order: the memory for them does not grow with the number of pairs.
+
+        Raises:
+            ValueError: as the method of this question; of a node that does not exist, at once.
+        """
+        of, into = self._nodes(sources), self._nodes(targets)
+        return (
+            self._by_target(question, of, into, progress)
+            if question.several
+            else self._best(question, of, into, progress)
+        )
+
+    def _best(self, question: Question, of: list[int], into: list[int], progress: Progress) -> Iterator[PairRoutes]:
+        size = min(_SOURCES_AT_ONCE, 1 + _PATHS_AT_ONCE // len(into))
+        for start in range(0, len(of), size):
+            some = of[start : start + size]
+            yield question.find(some, into)
+            progress(len(some) * len(into))
+
+    def _by_target(
+        self, question: Question, of: list[int], into: list[int], progress: Progress
+    ) -> Iterator[PairRoutes]:
+        """A call for each target, for which it prepares a search, and for as many sources as have few paths together."""
+        start, size = 0, 1
+        while start < len(of):
+            some = of[start : start + size]
+            found: list[PairRoutes] = []
+            held = paths = 0
+            for target in into:
+                if len(some) == 1 and held >= _PATHS_AT_ONCE:
+                    yield PairRoutes.by_source(some, found)
+                    found, held = [], 0
+                found.append(question.find(some, [target]))
+                progress(len(some))
+                held += len(found[-1]["hops"])
+                paths += len(found[-1]["hops"])
+            yield PairRoutes.by_source(some, found)
+            start += len(some)
+            size = max(1, min(4 * size, size * _PATHS_AT_ONCE // max(1, paths)))
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
         """How many best paths there are by an isotone metric, by source and target: more than one is a tie.
@@ -242,61 +330,35 @@ class Search:
             raise ValueError(f'{self.topology.name}: there is no node "{name}"; {suggest(name, self.names)}')
         return self._index[name]
 
-    def _by_target(
-        self,
-        find: Callable[[list[int], list[int]], Columns],
-        sources: Iterable[str] | None,
-        targets: Iterable[str] | None,
-        progress: Progress,
-    ) -> tuple[Route, ...]:
-        """The routes that ``find`` finds, source by source. Each call has one target, for which it prepares a search."""
-        of, into = self._nodes(sources), self._nodes(targets)
-        found = []
-        for target in into:
-            found.append((target, iter(self._routes(find(of, [target])))))
-            progress(1)
-        return tuple(next(routes) for source in of for target, routes in found if target != source)
+    def text(self, widths: Sequence[int]) -> RouteText:
+        """A writer of routes as text; ``widths`` are those of :attr:`names`."""
+        return RouteText(self._network, self.names, widths, self._delay_known, self._loss_known)
 
-    def _routes(self, columns: Columns) -> tuple[Route, ...]:
-        """The routes that columns hold, paths of a pair with equal shares."""
-        links = _pieces(columns["links"].tolist(), columns["hops"].tolist())
-        values = zip(*(columns[name].tolist() for name in ("delay_s", "loss", "cost")), strict=True)
+    def _routes(self, found: PairRoutes) -> Iterator[Route]:
+        links = _pieces(found["links"].tolist(), found["hops"].tolist())
+        values = zip(*(found[name].tolist() for name in ("share", "delay_s", "loss", "cost")), strict=True)
         paths = list(zip(links, values, strict=True))
-        pairs = zip(columns["src"].tolist(), columns["dst"].tolist(), strict=True)
-        return tuple(
-            Route(
-                self.names[src],
-                self.names[dst],
-                tuple(self._path(self.names[src], links, values, 1 / len(pieces)) for links, values in pieces),
-            )
-            for (src, dst), pieces in zip(pairs, _pieces(paths, columns["paths"].tolist()), strict=True)
-        )
+        pairs = zip(found["src"].tolist(), found["dst"].tolist(), strict=True)
+        for (src, dst), pieces in zip(pairs, _pieces(paths, found["paths"].tolist()), strict=True):
+            source = self.names[src]
+            yield Route(source, self.names[dst], tuple(self._path(source, *piece) for piece in pieces))
 
-    def _path(self, source: str, links: Sequence[int], values: tuple[float, float, float], weight: float) -> Path:
-        delay, loss, cost = values
-        nodes = (source, *(self._targets[link] for link in links))
-        return Path(nodes, weight, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+    def _path(self, source: str, links: Sequence[int], values: tuple[float, float, float, float]) -> Path:
+        share, delay, loss, cost = values
+        nodes = (source, *(self.names[self._targets[link]] for link in links))
+        return Path(nodes, share, delay if self._delay_known else None, loss if self._loss_known else None, cost)
 
 
-def _or_zero(column: Sequence[float | None]) -> npt.NDArray[np.float64]:
-    """The numbers of a column, 0 for what is not known. Whole numbers up to 1e15 bit/s stay exact."""
-    return np.nan_to_num(np.array(column, np.float64))
-
-
-def _weighted_by_cost(route: Route) -> Route:
-    costs = [path.cost or 0.0 for path in route.paths]
-    goods = [float(cost == 0) if 0.0 in costs else 1 / cost for cost in costs]
-    paths = (replace(path, weight=good / sum(goods)) for path, good in zip(route.paths, goods, strict=True) if good)
-    return Route(route.source, route.target, tuple(paths))
+def _or_zero(links: Links, attribute: str) -> npt.NDArray[np.float64]:
+    """The values of an attribute, 0 for what is not known. Whole numbers up to 1e15 bit/s are exact."""
+    column = links.values[attribute]
+    return np.zeros(len(links)) if column is None else np.nan_to_num(np.asarray(column))
 
 
 _SOURCES_AT_ONCE = 16
 """Few enough to show progress and to heed Ctrl-C between them."""
-
-
-def _batched(items: Sequence[int], size: int) -> Iterable[Sequence[int]]:
-    """The items in pieces of that size, the last one shorter."""
-    return (items[start : start + size] for start in range(0, len(items), size))
+_PATHS_AT_ONCE = 2**15
+"""About as many paths are in memory at a time: some megabytes."""
 
 
 def _pieces(items: Sequence[Any], lengths: Sequence[int]) -> list[Sequence[Any]]:

@@ -28,7 +28,12 @@ def routes_table(routes: Routes) -> Table:
             share = (f"{path.weight:.3g}",) if several else ()
             numbers = (_milliseconds(path.delay_s), _number(path.loss), _number(path.cost))
             rows.append((route.source, route.target, ARROW.join(path.nodes), *share, *numbers))
-    return ("from", "to", "path", *(("share",) if several else ()), "delay, ms", "loss", "cost"), rows
+    return routes_head(several), rows
+
+
+def routes_head(with_share: bool) -> tuple[str, ...]:
+    """The head of :func:`routes_table`, with shares if a pair has several paths."""
+    return ("from", "to", "path", *(("share",) if with_share else ()), "delay, ms", "loss", "cost")
 
 
 def pair_table(pair: Pair) -> Table:

@@ -8,7 +8,8 @@
 from anabranch.network.topologies.builtin import BUILTINS
 from anabranch.network.topologies.errors import TopologyError
 from anabranch.network.topologies.generate import GENERATORS
+from anabranch.network.topologies.links import Link
 from anabranch.network.topologies.loading import load, names, suggest
-from anabranch.network.topologies.model import Link, Node, Topology
+from anabranch.network.topologies.model import Node, Topology
 
 __all__ = ["BUILTINS", "GENERATORS", "Link", "Node", "Topology", "TopologyError", "load", "names", "suggest"]

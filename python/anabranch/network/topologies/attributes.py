@@ -6,6 +6,7 @@ The same names hold in every format (:mod:`~anabranch.network.topologies.words`)
 
 import math
 import re
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 from anabranch.foundation.units import DURATIONS, LENGTHS, PERCENT, RATES
 from anabranch.network.topologies.errors import TopologyError
-from anabranch.network.topologies.model import RANGES, Link
+from anabranch.network.topologies.links import Link
+from anabranch.network.topologies.model import RANGES
 from anabranch.network.topologies.words import NAMES, Word, resembled, word_of
 
 ATTRIBUTES = {
@@ -37,6 +39,13 @@ class Attributes(NamedTuple):
     length_m: float | None = None
     loss: float | None = None
     cost: float | None = None
+
+
+class Coded(NamedTuple):
+    """A column of texts by the place of each among the distinct ones."""
+
+    distinct: list[str]
+    places: "array[int]"
 
 
 _SCALES = {"capacity": RATES, "delay": DURATIONS, "length": LENGTHS, "loss": PERCENT}
@@ -116,8 +125,8 @@ class AttributeReader:
         capacity = found.get("capacity")
         return Attributes(None if capacity is None else round(capacity), *map(found.get, list(ATTRIBUTES)[1:]))
 
-    def columns(self, values: Mapping[str, Sequence[object]], count: int) -> list[Sequence[float | None]] | None:
-        """The attributes of ``count`` edges in the order of :class:`Attributes`, from columns; ``None`` if one cannot be used.
+    def columns(self, values: Mapping[str, Coded | Sequence[object]]) -> "dict[str, array[float] | None] | None":
+        """The attributes of all edges as :class:`~anabranch.network.topologies.links.Links` has them, from columns; ``None`` if one cannot be used.
 
         A column may hold ``None`` for an edge without the attribute. Columns of other names are ignored, but not of names that look
         like an attribute.
@@ -126,26 +135,34 @@ class AttributeReader:
         if len({word.attribute for _, word in words}) < len(words):
             return None
         known = {name for name, _ in words}
-        for name, column in values.items():
-            if name not in known and (resembled(name) or any(_quantity_of_label(name, value) for value in column)):
+        distinct = {name: column.distinct if isinstance(column, Coded) else column for name, column in values.items()}
+        for name, of_edges in distinct.items():
+            if name not in known and (resembled(name) or any(_quantity_of_label(name, value) for value in of_edges)):
                 return None
-        columns: dict[str, Sequence[float | None]] = {}
+        columns: dict[str, array[float] | None] = dict.fromkeys(Attributes._fields)
         for name, word in words:
             column = values[name]
-            if word.needs_unit or not set(map(type, column)) <= {str, int, float, type(None)}:
+            if word.needs_unit or not set(map(type, distinct[name])) <= {str, int, float, type(None)}:
                 return None
             try:
                 numbers = {
-                    value: None if _is_blank(value) else self._number(name, word, value, str) for value in set(column)
+                    value: math.nan if _is_blank(value) else self._number(name, word, value, str)
+                    for value in set(distinct[name])
                 }
             except TopologyError:
                 return None
             if word.attribute == "capacity":
-                numbers = {value: None if number is None else round(number) for value, number in numbers.items()}
-            columns[word.attribute] = [numbers[value] for value in column]
+                numbers = {value: number if math.isnan(number) else round(number) for value, number in numbers.items()}
+            if not all(map(math.isnan, numbers.values())):
+                if isinstance(column, Coded):
+                    of_places = [numbers[text] for text in column.distinct]
+                    read = array("d", map(of_places.__getitem__, column.places))
+                else:
+                    read = array("d", map(numbers.__getitem__, column))
+                columns[ATTRIBUTES[word.attribute]] = read
         if self._changed:
             return None  # which are counted by edge
-        return [columns.get(name) or [None] * count for name in ATTRIBUTES]
+        return columns
 
     def warnings(self, links: Sequence[Link]) -> list[str]:
         """Warnings about values that were not read, and numbers that may count another unit."""

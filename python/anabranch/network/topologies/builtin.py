@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from anabranch.network.topologies.generate import GENERATORS
-from anabranch.network.topologies.model import Link, Node, Topology
+from anabranch.network.topologies.links import Link
+from anabranch.network.topologies.model import Node, Topology
 
 _LIGHT_KM_S = 3e5
 _REFRACTION = 1.4

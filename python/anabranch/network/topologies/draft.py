@@ -4,17 +4,19 @@
 two links, and what no link can have is left out with a warning: parallel edges, and those that join a node to itself.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
-from operator import eq
-from typing import Any, NamedTuple
+from itertools import chain, repeat
+from typing import NamedTuple
 
-from anabranch.network.topologies.attributes import AttributeReader, Attributes, plain_number
+from anabranch import _core
+from anabranch.network.topologies.attributes import AttributeReader, Attributes, Coded, plain_number
 from anabranch.network.topologies.errors import TopologyError
-from anabranch.network.topologies.model import Link, Node, Topology, unconnected
+from anabranch.network.topologies.links import Link, Links, there_and_back
+from anabranch.network.topologies.model import Node, Topology, unconnected
 from anabranch.network.topologies.parallel import Bundle
 from anabranch.network.topologies.words import Word
 
@@ -63,8 +65,10 @@ class Draft:
     _edges: list[_Edge] = field(default_factory=list)
     _loops: list[_Edge] = field(default_factory=list)
     _attributes: AttributeReader = field(init=False)
-    _columns: tuple[Sequence[Any], ...] = ()
-    """Sources, targets and attributes of all edges, if they came at once (:meth:`plain_links`)."""
+    _ends: "tuple[array[int], array[int]] | None" = None
+    """The ends of all edges as places among the nodes, if they came at once (:meth:`plain_links`)."""
+    _columns: "Mapping[str, array[float] | None]" = field(default_factory=dict)
+    """The attributes of these edges."""
 
     def __post_init__(self) -> None:
         """There is no link yet."""
@@ -78,6 +82,10 @@ class Draft:
         text = str(name).strip() if isinstance(name, str | int | float) else ""
         self._names[key] = text or key
         self._places[key] = self._coordinates(place, f"node {self._names[key]}") if place else {}
+
+    def plain_nodes(self, names: Iterable[str]) -> None:
+        """Nodes that all are called by their names, of which none is blank or given twice."""
+        self._names |= {name: name for name in names}
 
     def knows(self, identity: object) -> bool:
         """Whether there is such a node."""
@@ -117,18 +125,24 @@ class Draft:
             sources, targets = list(map(str, sources)), list(map(str, targets))
         elif kinds != {str}:
             return False
-        ends = set(zip(sources, targets, strict=True))
-        if (
-            len(ends) < len(sources)
-            or any(map(eq, sources, targets))
-            or not self._names.keys() >= {*sources, *targets}
-            or (not self.directed and not ends.isdisjoint(zip(targets, sources, strict=True)))
-        ):
+        place: dict[object, int] = {key: index for index, key in enumerate(self._names)}
+        try:
+            one, other = (array("I", map(place.__getitem__, column)) for column in (sources, targets))
+        except KeyError:
             return False
-        attributes = self._attributes.columns(values, len(sources))
+        return self.numbered_links(one, other, values)
+
+    def numbered_links(
+        self, sources: "array[int]", targets: "array[int]", values: Mapping[str, Coded | Sequence[object]]
+    ) -> bool:
+        """As :meth:`plain_links`, with the ends as places among the nodes."""
+        if not sources or not _core.is_simple(len(self._names), sources, targets, not self.directed):
+            return False
+        attributes = self._attributes.columns(values)
         if attributes is None:
             return False
-        self._columns = sources, targets, *attributes
+        self._ends = sources, targets
+        self._columns = attributes
         return True
 
     def _end(self, identity: object, side: str, place: str, number: object) -> str:
@@ -152,8 +166,12 @@ class Draft:
         """
         names, warnings = self._distinct_names()
         bundle = self._bundle()
-        nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        links = tuple(map(partial(tuple.__new__, Link), self._rows(names, bundle)))
+        placed = {key: place for key, place in self._places.items() if place}
+        if placed:
+            nodes = tuple(Node(name, **placed.get(key, {})) for key, name in names.items())
+        else:
+            nodes = tuple(map(partial(tuple.__new__, Node), zip(names.values(), *[repeat(None)] * 4, strict=False)))
+        links = self._links(names, bundle)
         try:
             topology = Topology(self.name, nodes, links, in_parts=True)
         except TopologyError as error:
@@ -207,24 +225,23 @@ class Draft:
             "(a scenario needs a format that says so itself, such as GraphML)",
         )
 
-    def _rows(self, names: Mapping[str, str], bundle: Bundle[_Edge]) -> Iterator[tuple[Any, ...]]:
-        """The values of each link, in the order of :class:`~anabranch.network.topologies.model.Link`."""
-        if not self._columns:
-            return ((names[one], names[other], *known) for one, other, known in bundle.links())
-        sources, targets, *attributes = self._columns
-        sources, targets = list(map(names.__getitem__, sources)), list(map(names.__getitem__, targets))
-        there = zip(sources, targets, *attributes, strict=True)
-        if self.directed:
-            return there
-        return chain.from_iterable(zip(there, zip(targets, sources, *attributes, strict=True), strict=True))
+    def _links(self, names: Mapping[str, str], bundle: Bundle[_Edge]) -> Sequence[Link]:
+        if self._ends is None:
+            return tuple(Link(names[one], names[other], *known) for (one, other, known) in bundle.links())
+        sources, targets = self._ends
+        columns = self._columns
+        if not self.directed:
+            sources, targets = there_and_back(sources, targets), there_and_back(targets, sources)
+            columns = {name: column and there_and_back(column, column) for name, column in columns.items()}
+        return Links(list(names.values()), sources, targets, columns)
 
     def _distinct_names(self) -> tuple[dict[str, str], list[str]]:
         """Distinct names: nodes that share one get their id in brackets, independent of their order."""
+        if len(set(self._names.values())) == len(self._names):
+            return self._names, []
         counts = Counter(self._names.values())
         shared = sorted(name for name, count in counts.items() if count > 1)
         names = {key: f"{name} ({key})" if counts[name] > 1 else name for key, name in self._names.items()}
-        if not shared:
-            return names, []
         listed = ", ".join(shared[:_SHOWN]) + (", ..." if len(shared) > _SHOWN else "")
         return names, [f"several nodes share a name, so they carry their ids in brackets: {listed}"]
 

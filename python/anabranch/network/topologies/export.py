@@ -9,7 +9,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from anabranch.network.topologies.attributes import ATTRIBUTES
-from anabranch.network.topologies.model import Link, Node, Topology
+from anabranch.network.topologies.links import Link
+from anabranch.network.topologies.model import Node, Topology
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 

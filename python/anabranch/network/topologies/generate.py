@@ -1,12 +1,14 @@
 """Topologies made by rule. Every link goes both ways, alike in both; rates are bit/s, delays seconds one way."""
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from anabranch.network.topologies.errors import TopologyError
-from anabranch.network.topologies.model import RANGES, Link, Node, Topology, components
+from anabranch.network.topologies.links import ATTRIBUTES, Link, Links, there_and_back
+from anabranch.network.topologies.model import RANGES, Node, Topology, components
 
 if TYPE_CHECKING:
     from anabranch.foundation.array_types import Floats
@@ -107,19 +109,25 @@ def fat_tree(k: int = 4, rate_bps: int = 10_000_000_000, delay_s: float = 10e-6)
     width = k * half * half
     rise = width / 8
     nodes = [Node(f"c{core + 1}", x=width * (core + 0.5) / (half * half), y=3 * rise) for core in range(half * half)]
-    links = []
+    cables: list[int] = []
     for pod in range(k):
+        first = len(nodes)  # of the pod: each switch is followed by the edge switch beside it and that one's hosts
         for switch in range(half):
             middle = half * (pod * half + switch + 0.5)
-            aggregation, edge = f"p{pod + 1}a{switch + 1}", f"p{pod + 1}e{switch + 1}"
-            nodes += [Node(aggregation, x=middle, y=2 * rise), Node(edge, x=middle, y=rise)]
+            aggregation, edge = len(nodes), len(nodes) + 1
+            nodes.append(Node(f"p{pod + 1}a{switch + 1}", x=middle, y=2 * rise))
+            nodes.append(Node(f"p{pod + 1}e{switch + 1}", x=middle, y=rise))
             for port in range(half):
-                host = f"{edge}h{port + 1}"
-                nodes.append(Node(host, x=middle + port - (half - 1) / 2, y=0))
-                links += _both_ways(f"c{switch * half + port + 1}", aggregation, rate_bps, delay_s)
-                links += _both_ways(aggregation, f"p{pod + 1}e{port + 1}", rate_bps, delay_s)
-                links += _both_ways(edge, host, rate_bps, delay_s)
-    return Topology("fat-tree", tuple(nodes), tuple(links))
+                cables += (
+                    switch * half + port,
+                    aggregation,
+                    aggregation,
+                    first + port * (half + 2) + 1,
+                    edge,
+                    len(nodes),
+                )
+                nodes.append(Node(f"p{pod + 1}e{switch + 1}h{port + 1}", x=middle + port - (half - 1) / 2, y=0))
+    return Topology("fat-tree", tuple(nodes), _alike(nodes, cables, rate_bps, delay_s))
 
 
 def leaf_spine(
@@ -328,6 +336,20 @@ GENERATORS: dict[str, Callable[..., Topology]] = {
 
 def _both_ways(one: str, other: str, rate_bps: int, delay_s: float) -> list[Link]:
     return [Link(one, other, rate_bps, delay_s), Link(other, one, rate_bps, delay_s)]
+
+
+def _alike(nodes: Sequence[Node], cables: Sequence[int], rate_bps: int, delay_s: float) -> Sequence[Link]:
+    """Links both ways that all are alike. ``cables`` has the places of one end and of the other, cable after cable."""
+    one, other = nodes[cables[0]], nodes[cables[1]]
+    both = _both_ways(one.name, other.name, rate_bps, delay_s)
+    Topology("fat-tree", (one, other), tuple(both))  # refuses what the rate and the delay cannot be
+    ends = array("I", cables)
+    there, back = ends[::2], ends[1::2]
+    values: dict[str, array[float] | None] = dict.fromkeys(ATTRIBUTES)
+    values["capacity_bps"] = array("d", [rate_bps]) * len(ends)
+    values["delay_s"] = array("d", [delay_s]) * len(ends)
+    names = [node.name for node in nodes]
+    return Links(names, there_and_back(there, back), there_and_back(back, there), values)
 
 
 def _check(source: str, **counts: tuple[int, int]) -> None:

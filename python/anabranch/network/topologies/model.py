@@ -8,10 +8,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import eq, itemgetter
+from operator import eq
 from typing import Any, NamedTuple
 
+from anabranch import _core
 from anabranch.network.topologies.errors import TopologyError
+from anabranch.network.topologies.links import Link, Links, columns
 
 EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of the Earth (IUGG: (2 a + b) / 3 of the GRS80 ellipsoid)."""
@@ -68,18 +70,6 @@ class Node(NamedTuple):
     y: float | None = None
 
 
-class Link(NamedTuple):
-    """A directed link."""
-
-    source: str
-    target: str
-    capacity_bps: int | None = None
-    delay_s: float | None = None
-    length_m: float | None = None
-    loss: float | None = None
-    cost: float | None = None
-
-
 @dataclass(frozen=True)
 class Topology:
     """Nodes and directed links, checked.
@@ -92,7 +82,8 @@ class Topology:
 
     name: str
     nodes: tuple[Node, ...]
-    links: tuple[Link, ...]
+    links: Sequence[Link]
+    """A tuple, or :class:`Links` that a reader or generator has checked."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
     multihomed: tuple[str, ...] = field(default=(), compare=False)
     numbers: tuple[int, ...] = field(default=(), compare=False)
@@ -114,6 +105,12 @@ class Topology:
         if places:
             object.__setattr__(self, "links", tuple(_with_lengths(self.links, places)))  # type: ignore[arg-type]
 
+    def ends(self) -> Iterable[tuple[str, str]]:
+        """Source and target of each link."""
+        if isinstance(self.links, Links):
+            return self.links.ends()
+        return ((link.source, link.target) for link in self.links)
+
     def numbered(self) -> dict[int, str]:
         """The nodes by their places in their file, from 0, as the demands of some data sets name them."""
         names = [node.name for node in self.nodes]
@@ -122,8 +119,10 @@ class Topology:
     def _check_nodes(self) -> None:
         if not self.nodes:
             raise TopologyError(self.name, "nodes", None, "there are none; a topology needs at least two, and a link")
-        _, *numbers = columns(self.nodes)
+        names, *numbers = columns(self.nodes)
         numbers_hold = _all_hold(numbers, _COORDINATES)
+        if numbers_hold and _are_names(names) and all(map(_are_given_together, numbers[::2], numbers[1::2])):
+            return
         for node in self.nodes:
             element = f"node {node.name}"
             if not isinstance(node.name, str) or not is_name(node.name):
@@ -145,6 +144,8 @@ class Topology:
     def _check_links(self) -> None:
         if not self.links:
             raise TopologyError(self.name, "links", None, "there are none; a topology needs at least one")
+        if isinstance(self.links, Links):
+            return
         known = {node.name for node in self.nodes}
         sources, targets, *numbers = columns(self.links)
         if (
@@ -176,8 +177,9 @@ class Topology:
 
 def unconnected(topology: Topology) -> str | None:
     """The parts of a topology between which there is no link, as a clause; ``None`` if there is one part."""
-    if _first_reaches_all(topology.nodes, topology.links):
-        return None
+    links = Links.of([node.name for node in topology.nodes], topology.links)
+    if _core.first_reaches_all(len(topology.nodes), links.sources, links.targets):
+        return None  # most topologies have links both ways
     parts = _parts(topology)
     if len(parts) == 1:
         return None
@@ -207,22 +209,7 @@ def largest_part(topology: Topology) -> Topology:
 
 
 def _parts(topology: Topology) -> list[list[str]]:
-    return components((node.name for node in topology.nodes), ((link.source, link.target) for link in topology.links))
-
-
-def _first_reaches_all(nodes: Sequence[Node], links: Iterable[Link]) -> bool:
-    """Whether links lead from the first node to all others: most topologies have links both ways."""
-    onward: dict[str, list[str]] = {node.name: [] for node in nodes}
-    for link in links:
-        onward[link.source].append(link.target)
-    waiting = [nodes[0].name]
-    reached = set(waiting)
-    while waiting:
-        for other in onward[waiting.pop()]:
-            if other not in reached:
-                reached.add(other)
-                waiting.append(other)
-    return len(reached) == len(nodes)
+    return components((node.name for node in topology.nodes), topology.ends())
 
 
 def great_circle_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
@@ -262,6 +249,21 @@ def is_name(text: str) -> bool:
     return bool(text) and text.isprintable() and text == text.strip()
 
 
+def _are_names(names: list[Any]) -> bool:
+    """Whether all are names, and no two are alike."""
+    return (
+        set(map(type, names)) == {str}
+        and all(names)
+        and "".join(names).isprintable()
+        and list(map(str.strip, names)) == names
+        and len(set(names)) == len(names)
+    )
+
+
+def _are_given_together(one: list[float | None], other: list[float | None]) -> bool:
+    return [value is None for value in one] == [value is None for value in other]
+
+
 def _with_lengths(links: Iterable[Link], places: dict[str, tuple[float, float]]) -> Iterable[Link]:
     """The links, with the great-circle distance of those without a length between two places on the Earth."""
     previous, length = ("", ""), 0.0
@@ -273,11 +275,6 @@ def _with_lengths(links: Iterable[Link], places: dict[str, tuple[float, float]])
             length = great_circle_m(*places[link.source], *places[link.target])
             previous = link.source, link.target
         yield Link(link.source, link.target, link.capacity_bps, link.delay_s, length, link.loss, link.cost)
-
-
-def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    """The fields of nodes or links, each of all of them. ``zip(*rows)`` takes several times as long for many rows."""
-    return [list(map(itemgetter(field), rows)) for field in range(len(rows[0]))]
 
 
 def _all_hold(columns: Iterable[Sequence[object]], ranges: dict[str, AllowedRange]) -> bool:

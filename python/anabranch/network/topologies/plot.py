@@ -7,8 +7,9 @@ from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from anabranch.foundation.printable import printable_line
+from anabranch.network.topologies.links import Link
 from anabranch.network.topologies.map_layout import Box, Point, bounds, positions
-from anabranch.network.topologies.model import Link, Node, Topology
+from anabranch.network.topologies.model import Node, Topology
 
 _WIDTH = 960.0
 _MARGIN = 60.0

@@ -6,12 +6,14 @@ TEAVAR's ``topology.txt`` is such a table.
 """
 
 import csv
+from array import array
 from difflib import get_close_matches
 from itertools import chain
 
+from anabranch import _core
 from anabranch.foundation import csv_text
 from anabranch.foundation.ends import ENDS, canonical
-from anabranch.network.topologies.attributes import ATTRIBUTES
+from anabranch.network.topologies.attributes import ATTRIBUTES, Coded
 from anabranch.network.topologies.draft import Draft
 from anabranch.network.topologies.errors import TopologyError
 from anabranch.network.topologies.formats import text
@@ -22,6 +24,8 @@ _MORE_ENDS = {
     **dict.fromkeys(("to_node", "node2", "end"), "target"),
 }
 """Further names of the columns of both ends."""
+_SPECIAL = ('"', "\r", ", ", "\n ")
+"""Quotes, other ends of lines, and blanks that begin a cell."""
 _CLOSE = 0.75
 """How alike a column is to one that it is a misspelling of."""
 
@@ -34,25 +38,30 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
 
 
 def _read_columns(written: str, draft: Draft) -> bool:
-    """Whether a file could be read at once: nothing in it is wrong, blank or parallel."""
-    try:
-        header, *rows = csv_text.rows(written)
-        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    except (csv.Error, ValueError):  # no rows, or of different lengths
-        return False
+    """Whether a file could be read at once: nothing in it is wrong, quoted, blank or parallel."""
+    head, _, lines = written.rstrip("\n").partition("\n")
+    header = head.split(",")
+    known = set(header)
     if (
-        len(columns) < len(header)
-        or not columns.keys() - ENDS.keys() <= ATTRIBUTES.keys()
-        or not ENDS.keys() <= columns.keys()
+        any(sign in written for sign in _SPECIAL)
+        or len(known) < len(header)
+        or not known - ENDS.keys() <= ATTRIBUTES.keys()
+        or not ENDS.keys() <= known
     ):
         return False
-    sources, targets = (columns.pop(end) for end in ENDS)
-    nodes = dict.fromkeys(chain.from_iterable(zip(sources, targets, strict=True)))
-    if not all(node and node == node.strip() for node in nodes):
+    source, target = map(header.index, ENDS)
+    coded = _core.coded_columns(lines, len(header), (source, target))
+    if coded is None:
         return False
-    for node in nodes:
-        draft.node(node)
-    return draft.plain_links(sources, targets, columns)
+    columns = [Coded(texts, array("I", places)) for texts, places in coded]
+    nodes = columns[source].distinct
+    if not all(nodes) or list(map(str.strip, nodes)) != nodes:
+        return False
+    if any(len(text) > csv.field_size_limit() for column in columns for text in column.distinct):
+        return False
+    draft.plain_nodes(nodes)
+    values = {name: column for name, column in zip(header, columns, strict=True) if name not in ENDS}
+    return draft.numbered_links(columns[source].places, columns[target].places, values)
 
 
 def _read_rows(written: str, draft: Draft) -> Draft:
