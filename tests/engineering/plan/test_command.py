@@ -112,7 +112,7 @@ def test_more_than_the_capacity_says_by_how_much_the_network_is_too_small(
 
 
 def test_the_time_ends_the_search_and_the_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status([*NSFNET, "--load", "0.65", "--time", "1s", "--out", str(tmp_path / "plans")]) == 0
+    assert status([*NSFNET, "--load", "0.65", "--time", "4s", "--out", str(tmp_path / "plans")]) == 0
     assert "Time is up: the search was cut short. The best plan so far has " in capsys.readouterr().err
     assert json.loads((tmp_path / "plans/plan.json").read_text())["out_of_time"]
 
@@ -121,8 +121,7 @@ def test_ctrl_c_ends_the_search_within_a_second_and_the_files_are_written(tmp_pa
     command = [sys.executable, "-m", "anabranch", *NSFNET, "--load", "0.65", "--out", "plans"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as search:
         assert search.stderr is not None
-        line = search.stderr.readline()
-        assert "best: " in line
+        assert any("best: " in line for line in search.stderr)
         search.send_signal(signal.SIGINT)
         asked_s = time.monotonic()
         _, said = search.communicate(timeout=60)

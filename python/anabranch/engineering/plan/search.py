@@ -30,7 +30,7 @@ _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
-_MOST_SEARCHES = _STARTS + 2 * _ROUNDS + _ROUNDS
+_MOST_SEARCHES = 1 + _ROUNDS + _STARTS + 2 * _ROUNDS + _ROUNDS
 """The most local searches for one load: from shortest paths, after linear programs, and for less load."""
 _CHUNK = 5_000
 _HOT, _WARM = 0.03, 0.05
@@ -87,6 +87,9 @@ class Searcher:
         self.least: RobustRouting = best_found(problem, report=self._say_bounds, limit_s=limit_s)
         self.interrupted = self.least.interrupted
         self.out_of_time = self.least.out_of_time
+        self._allowed = inf
+        self._free: SearchResult | None = None
+        """The plan of least load without regard to the load allowed."""
         self._known: list[SearchResult] = []
         """The best splits found for any load; none is better than another of more load."""
         self.best: SearchResult | None = None
@@ -102,7 +105,7 @@ class Searcher:
         The load must be at least that of :attr:`least`. It is never worse than what was found for another load and keeps to this one.
         Interrupted or out of time, it is the best so far. Reports name the search ``what``.
         """
-        self.best = None
+        self.best, self._allowed = None, load
         self._what, self._searches = what, 0
         for known in [self._judged(self.least.splits, load), *self._known]:
             self._offer(known, load)
@@ -125,8 +128,29 @@ class Searcher:
         """How much time is left, seconds."""
         return self._ends - time.monotonic()
 
+    def _without_limit(self, allowed: float) -> None:
+        """Search the plan of least load in which no pair loses throughput, whatever the load allowed: a more generous one never gives another plan."""
+        if self._free is None:
+            within, seed = self.best, self._seed
+            self.best = self._judged(Splits.first_paths(self.problem.candidates), inf)
+            try:
+                if self.best.penalty > _NOTHING:
+                    self._local(inf, _HOT, self.best.splits)
+                if self.best.penalty <= _NOTHING:
+                    self._lower()
+                self._free = self.best
+            finally:  # what is found until Ctrl-C may keep to the load
+                found, self.best, self._seed = self.best, within, seed
+                self._offer(found, allowed)
+        else:
+            self._offer(self._free, allowed)
+
     def _search(self, load: float) -> None:
         assert self.best is not None
+        self._without_limit(load)
+        assert self._free is not None
+        if self._free.penalty <= _NOTHING and self._free.load <= load * (1 + _NOTHING):
+            return
         for _ in range(_STARTS):
             if self.best.penalty > _NOTHING:
                 self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
@@ -200,7 +224,8 @@ class Searcher:
         self._remember(found)
         if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
             self.best = found
-            self.improved(found)
+            if found.load <= self._allowed * (1 + _NOTHING):
+                self.improved(found)
 
     def _remember(self, found: SearchResult) -> None:
         if any(not found.better(one) and one.load <= found.load for one in self._known):
