@@ -111,7 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _commands(folder: Path) -> list[Waiting]:
     """The commands to measure. Their files are written into the folder."""
-    texts = {"tiny": TINY, "long": LONG, "dumbbell": DUMBBELL.read_text(encoding="utf-8")}
+    texts = {
+        "tiny": TINY,
+        "westwood": ONE_FLOW.replace("newreno", "westwood"),
+        "long": LONG,
+        "dumbbell": DUMBBELL.read_text(encoding="utf-8"),
+    }
     texts |= {"fat-tree": _fat_tree(32, 8192), "large-fat-tree": _fat_tree(72, 100_000)}
     for name, text in texts.items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
@@ -136,7 +141,23 @@ def _commands(folder: Path) -> list[Waiting]:
             _command(f"one route among {NODES:,} nodes ({kind})", "routes", file, *_ENDS)
             for kind, file in (("CSV", "network.csv"), ("GraphML", "network.graphml"), ("TopoHub JSON", "network.json"))
         ),
+        _command("one `westwood` flow in `predict`", "run", "westwood.toml", "--engine", "predict", "--no-report"),
+        *(
+            _command(f"`plan` of AttMpls, load {load}", *_plan("topozoo/AttMpls", "200Mbps", load))
+            for load in ("0.9", "0.59")
+        ),
+        _command(
+            "`plan` of germany50 for 30 s",
+            *_plan("sndlib/germany50", "50Mbps", "0.9"),
+            "--time",
+            "30s",
+            has_earlier=False,
+        ),
     ]
+
+
+def _plan(network: str, hose: str, load: str) -> tuple[str, ...]:
+    return "plan", network, "--hose", hose, "--capacity", "1Gbps", "--load", load
 
 
 _ENDS = ("--metric", "hop-count", "--from", "n0", "--to", f"n{NODES - 1}")
