@@ -107,7 +107,8 @@ class Searcher:
         """
         self.best, self._allowed = None, load
         self._what, self._searches = what, 0
-        for known in [self._judged(self.least.splits, load), *self._known]:
+        shortest = Splits.first_paths(self.problem.candidates)
+        for known in (*(self._judged(splits, load) for splits in (self.least.splits, shortest)), *self._known):
             self._offer(known, load)
         if not self.stopped:
             try:
