@@ -117,7 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _commands(folder: Path) -> list[Waiting]:
     """The commands to measure. Their files are written into the folder."""
-    texts = {"tiny": TINY, "long": LONG, "dumbbell": DUMBBELL.read_text(encoding="utf-8")}
+    texts = {
+        "tiny": TINY,
+        "westwood": ONE_FLOW.replace("newreno", "westwood"),
+        "long": LONG,
+        "dumbbell": DUMBBELL.read_text(encoding="utf-8"),
+    }
     texts |= {"fat-tree": _fat_tree(32, 8192), "large-fat-tree": _fat_tree(72, 100_000)}
     for name, text in texts.items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
@@ -148,6 +153,18 @@ def _commands(folder: Path) -> list[Waiting]:
             )
         ),
         *_all_pairs(folder),
+        _command("one `westwood` flow in `predict`", "run", "westwood.toml", "--engine", "predict", "--no-report"),
+        *(
+            _command(f"`plan` of AttMpls, load {load}", *_plan("topozoo/AttMpls", "200Mbps", load))
+            for load in ("0.9", "0.59")
+        ),
+        _command(
+            "`plan` of germany50 for 30 s",
+            *_plan("sndlib/germany50", "50Mbps", "0.9"),
+            "--time",
+            "30s",
+            has_earlier=False,
+        ),
     ]
 
 
@@ -177,6 +194,10 @@ def _all_pairs(folder: Path) -> list[Waiting]:
             for ending in (".csv", ".parquet")
         ]
     return found
+
+
+def _plan(network: str, hose: str, load: str) -> tuple[str, ...]:
+    return "plan", network, "--hose", hose, "--capacity", "1Gbps", "--load", load
 
 
 _ENDS = ("--metric", "hop-count", "--from", "n0", "--to", f"n{NODES - 1}")

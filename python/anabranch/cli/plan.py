@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -21,6 +22,7 @@ from anabranch.cli.options import (
     Whole,
     between,
     rate_bps,
+    seconds,
 )
 from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import Traffic
@@ -38,11 +40,16 @@ _SHOWN = 12
 class Allowed:
     """Among which paths, and up to which load."""
 
-    load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9
+    load: Annotated[
+        float, Parameter(help="The worst-case load that no link may exceed; above 1 if the network is too small.")
+    ] = 0.9
     paths: Annotated[Whole, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
     ] = False
+    time: Annotated[
+        str | None, Parameter(help="Stop the search after this time, such as 30s, with the best so far.")
+    ] = None
 
 
 @Parameter(name="*", group=TRAFFIC)
@@ -85,7 +92,7 @@ def plan(
 ) -> int:
     """Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.
 
-    Ctrl-C prints the best plan so far and ends with status 130.
+    Ctrl-C and --time end the search: the best plan so far is printed and written, with its bounds. After Ctrl-C the status is 130.
     """
     from anabranch.engineering import robust
     from anabranch.engineering.plan import Connection, Planner
@@ -94,14 +101,14 @@ def plan(
     from anabranch.engineering.plan.progress import Moves
     from anabranch.engineering.plan.ties import in_order
     from anabranch.engineering.robust.candidates import MOST_PATHS
+    from anabranch.engineering.robust.lp import OutOfTime
     from anabranch.network.topologies.warned import load_warned
 
     between("--paths", allowed.paths, allowed.paths, 1, MOST_PATHS)
     load = allowed.load
-    if not 0 < load <= 1:
-        raise UsageError(
-            f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
-        )
+    if not 0 < load < float("inf"):
+        raise UsageError(f"--load {load:g}: must be more than 0, such as 0.9; 1 is the whole capacity of a link")
+    limit_s = float("inf") if allowed.time is None else seconds("--time", allowed.time)
     if output.out is not None:
         require_directory(output.out)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
@@ -112,18 +119,24 @@ def plan(
     connection = Connection(rate_bps("--flow", transport.flow))
     tolerating = tolerant_pairs(transport.tolerant, network)
     with Moves() as progress:
-        planner = Planner(problem, connection, tolerating, progress)
+        began_s = monotonic()
+        planner = Planner(problem, connection, tolerating, progress, limit_s=limit_s, improved=progress.improved)
         plans = planner.front(load) if allowed.front else [planner.plan(load)]
         chosen = plans[0]
         interrupted = any(one.interrupted for one in plans)
+        out_of_time = any(one.out_of_time for one in plans)
         rivals: list[tuple[float, Plan] | None] = []
-        if not interrupted:
+        if not interrupted and not out_of_time:
             try:
                 two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
                 loads = [load, *(one.worst_case_load for one in plans if allowed.front)]
-                rivals = [hybrid(two, one, connection, tolerating) for one in loads]
+                for one in loads:
+                    left_s = limit_s - (monotonic() - began_s)
+                    rivals.append(hybrid(two, one, connection, tolerating, left_s))
             except KeyboardInterrupt:
                 interrupted = True
+            except OutOfTime:
+                out_of_time = True
         rival = rivals[0] if rivals else None
     try:  # before the table: whoever reads that may end before its last line
         if output.out is not None:
@@ -138,9 +151,18 @@ def plan(
     if output.out is not None:
         say(f"Plan: {output.out}")
     if interrupted:
-        say("Interrupted: the best plan so far.")
+        say(f"Interrupted: the search was cut short. {_best_so_far(chosen)}")
         return INTERRUPTED
+    if out_of_time:
+        say(f"Time is up: the search was cut short. {_best_so_far(chosen)}")
     return DONE
+
+
+def _best_so_far(chosen: "Plan") -> str:
+    return (
+        f"The best plan so far has {_mbps(chosen.total_bps)}; no plan has more than {_mbps(chosen.most_bps)} (gap {chosen.gap:.2%}). "
+        f"Its load is {load_text(chosen.worst_case_load)}; none is below {load_text(chosen.lower_bound)}."
+    )
 
 
 def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Plan] | None") -> None:
@@ -165,9 +187,16 @@ def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> N
     print_table(TextTable(_HEAD, rows, text_columns=1))
     tell()
     tell(f"load allowed  {chosen.allowed_load:g}")
+    if chosen.worst_case_load > 1:
+        tell(f"too small     links need {chosen.worst_case_load:.4g} times their capacity for this plan")
+    if chosen.offered_bps is not None and chosen.carried_bps is not None:
+        carried = f"{_mbps(chosen.carried_bps)} predicted over connections of {_mbps(chosen.connection.rate_bps)}"
+        tell(f"traffic       {_mbps(chosen.offered_bps)} offered, {carried}")
+    tell(f"throughput    gap {chosen.gap:.2%} to {_mbps(chosen.most_bps)}, the most of any load")
     tell(f"lower bound   {load_text(chosen.lower_bound)}   of any routing over these candidates")
     tell(f"worst link    {' -> '.join(chosen.worst_link)}")
-    split = (~chosen.single).nonzero()[0]
+    tell(f"worst pair    {network.pair_name(chosen.worst_pair)}  {_mbps(chosen.worst_bps)}")
+    split = (~chosen.single & chosen.sending).nonzero()[0]
     worst_first = split[chosen.throughput_bps[split].argsort(kind="stable")]
     if len(split):
         tell(f"split pairs   {len(split)}, those of least throughput first")
@@ -197,10 +226,9 @@ def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] |
 
 
 def _cells(one: "Plan") -> tuple[str, ...]:
-    pairs = one.problem.network.pairs
     return (
         load_text(one.worst_case_load, 4),
-        f"{one.single_pairs} of {pairs}",
+        f"{one.single_pairs} of {one.pairs}",
         _mbps(one.total_bps),
         _mbps(one.mean_bps),
         _mbps(one.worst_bps),
@@ -208,4 +236,4 @@ def _cells(one: "Plan") -> tuple[str, ...]:
 
 
 def _mbps(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.4g} Mbit/s"
+    return f"{rate_bps / 1e6:.4g} Mbit/s" if rate_bps < 1e10 else f"{rate_bps / 1e9:.4g} Gbit/s"

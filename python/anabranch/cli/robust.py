@@ -358,7 +358,8 @@ def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
     from anabranch.engineering.robust.documents import document as as_document
 
     document = as_document(routing)
-    single = sum(len(split["paths"]) == 1 for split in document["splits"])
+    sending = routing.problem.sending.tolist()
+    single = sum(len(split["paths"]) == 1 for split, sends in zip(document["splits"], sending, strict=True) if sends)
     tell(f"worst-case load  {load_text(routing.worst_case_load)}")
     tell(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
     tell(f"worst link       {' -> '.join(routing.worst_link)}")
@@ -368,6 +369,6 @@ def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
     )
     more = f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
     tell(f"worst traffic    {shown}{more}")
-    tell(f"pairs            {len(document['splits'])}, {single} of them on a single path")
+    tell(f"pairs            {sum(sending)}, {single} of them on a single path")
     if failures:
         _print_failures(failures)

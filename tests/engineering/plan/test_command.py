@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,79 @@ def test_links_of_a_csv_may_be_directed(tmp_path: Path) -> None:
     ]
 
 
+RING = "source,target,capacity,delay\nA,B,10Mbps,1ms\nB,C,10Mbps,2ms\nC,D,10Mbps,1ms\nD,E,10Mbps,1ms\nE,A,10Mbps,3ms\nA,C,10Mbps,2ms\n"
+MATRIX = "source,target,rate\nA,B,3Mbps\nB,C,4Mbps\nC,E,2Mbps\n"
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """A network of five nodes, with a matrix in which three of 20 pairs send."""
+    (tmp_path / "ring.csv").write_text(RING)
+    (tmp_path / "matrix.csv").write_text(MATRIX)
+    return tmp_path
+
+
+@pytest.mark.parametrize("option", ["--pipe", "--matrix"])
+def test_the_scenario_carries_the_matrix_over_the_plan(
+    option: str, ring: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the packet engine, all 9 Mbit/s arrive, over the plan's paths, where the directories are moved together, too."""
+    given = [str(ring / "ring.csv"), option, str(ring / "matrix.csv")]
+    assert status(["plan", *given, "--out", str(ring / "plans")]) == 0
+    printed = capsys.readouterr().out
+    assert "3 of 3" in printed
+    assert "traffic       9 Mbit/s offered, 9 Mbit/s predicted" in printed
+    moved = ring / "elsewhere"
+    moved.mkdir()
+    for name in ("ring.csv", "plans"):
+        (ring / name).rename(moved / name)
+    text = (moved / "plans/plan.toml").read_text()
+    assert str(ring) not in text
+    assert "stacks" not in text
+    flows = Scenario.load(moved / "plans/plan.toml").run(seed=1).flows
+    assert sorted(zip(flows["src"].to_list(), flows["dst"].to_list(), strict=True)) == [
+        ("A", "B"),
+        ("B", "C"),
+        ("C", "E"),
+    ]
+    assert sum(flows["goodput_bps"].to_list()) == pytest.approx(9e6, rel=0.05)
+
+
+def test_single_paths_are_a_share_of_the_pairs_that_send(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [str(ring / "ring.csv"), "--pipe", str(ring / "matrix.csv"), "--paths", "2", "--single", "67%"]
+    assert status(["robust", *given]) == 0
+    assert "pairs            3, 2 of them on a single path" in capsys.readouterr().out
+
+
+def test_more_than_the_capacity_says_by_how_much_the_network_is_too_small(
+    ring: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(ring / "ring.csv"), "--hose", "30Mbps", "--load", "9"]
+    assert status(["plan", *given]) == 0
+    assert "too small     links need " in capsys.readouterr().out
+
+
+def test_the_time_ends_the_search_and_the_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status([*NSFNET, "--load", "0.65", "--time", "4s", "--out", str(tmp_path / "plans")]) == 0
+    assert "Time is up: the search was cut short. The best plan so far has " in capsys.readouterr().err
+    assert json.loads((tmp_path / "plans/plan.json").read_text())["out_of_time"]
+
+
+def test_ctrl_c_ends_the_search_within_a_second_and_the_files_are_written(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "anabranch", *NSFNET, "--load", "0.65", "--out", "plans"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as search:
+        assert search.stderr is not None
+        assert any("best: " in line for line in search.stderr)
+        search.send_signal(signal.SIGINT)
+        asked_s = time.monotonic()
+        _, said = search.communicate(timeout=60)
+        taken_s = time.monotonic() - asked_s
+    assert search.returncode == 130
+    assert taken_s < 5  # a second, on a machine that does other work besides
+    assert "Interrupted: the search was cut short. The best plan so far has " in said
+    assert json.loads((tmp_path / "plans/plan.json").read_text())["interrupted"]
+
+
 def test_json_says_path_transport_and_throughput_of_every_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert status([*NSFNET, "--load", "0.9", "--tolerant", "all", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -102,8 +177,9 @@ def test_tolerant_pairs_may_have_names_with_blanks(tmp_path: Path) -> None:
         ),
         (["--paths", "0"], 2, "--paths 0: must be from 1 to 1,000,000"),
         (["--paths", "1000001"], 2, "--paths 1000001: must be from 1 to 1,000,000"),
-        (["--load", "-1"], 2, "--load -1: must be more than 0 and at most 1"),
-        (["--load", "7"], 2, "--load 7: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"),
+        (["--load", "-1"], 2, "--load -1: must be more than 0, such as 0.9"),
+        (["--load", "inf"], 2, "--load inf: must be more than 0, such as 0.9; 1 is the whole capacity of a link"),
+        (["--time", "soon"], 2, "--time soon"),
         (["--flow", "fast"], 2, "--flow fast"),
         (["--flow", "0bps"], 2, "--flow 0bps: must be more than 0"),
         (["--tolerant", "some"], 1, '--tolerant some: must be "none", "all" or a file of pairs'),

@@ -1,8 +1,9 @@
 """Plans against enumeration, against the checks of robust routing, and the numbers of NSFNET."""
 
 import re
+import time
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import highspy
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from anabranch.engineering import robust
-from anabranch.engineering.plan import Plan, Planner, hybrid
+from anabranch.engineering.plan import Plan, Planner, document, hybrid
 from anabranch.engineering.plan.options import Pool
 from anabranch.engineering.plan.tcp_throughput import Connection
 from anabranch.engineering.robust.splits import Splits
@@ -50,7 +51,7 @@ def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> Non
     problem = tiny(seed)
     best = min(load_of(problem, splits) for splits in on_single_paths(problem))
     plan = Planner(problem, SLOW).plan(2 * best + 1)
-    assert plan.single_pairs == problem.network.pairs
+    assert plan.single_pairs == plan.pairs == problem.sending.sum()
     assert plan.worst_case_load == pytest.approx(best, rel=2e-3)
 
 
@@ -128,7 +129,7 @@ def test_the_load_is_lowered_as_far_as_it_goes(seed: int) -> None:
     problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
     least = least_load_of_single_paths(problem)
     plan = Planner(problem, SLOW).plan(2 * least + 1)
-    assert plan.single_pairs == network.pairs
+    assert plan.single_pairs == plan.pairs == problem.sending.sum()
     assert plan.worst_case_load == pytest.approx(least, rel=2e-3)
 
 
@@ -206,7 +207,7 @@ def test_where_all_pairs_tolerate_reordering_nothing_is_lost_at_the_least_load()
     problem = tiny(2)
     planner = Planner(problem, SLOW, np.ones(problem.network.pairs, dtype=bool))
     plan = planner.plan(planner.least.worst_case_load)
-    assert plan.total_bps == pytest.approx(SLOW.rate_bps * problem.network.pairs)
+    assert plan.total_bps == pytest.approx(SLOW.rate_bps * plan.pairs)
     assert plan.worst_case_load == pytest.approx(planner.least.worst_case_load, rel=1e-6)
 
 
@@ -226,6 +227,89 @@ def test_the_best_so_far_is_given_when_interrupted() -> None:
     plan = Planner(problem, report=stop).plan(1000.0)
     assert plan.interrupted
     check_splits(plan.splits)
+
+
+def test_no_plan_has_more_throughput_than_its_bound() -> None:
+    """The bound is that of single paths; splits of any fractions over paths of any loss have no more."""
+    random = np.random.default_rng(1)
+    for seed in range(5):
+        network = random_network(seed)
+        lossy = replace(
+            network.topology,
+            links=tuple(link._replace(loss=float(random.uniform(1e-4, 0.05))) for link in network.topology.links),
+        )
+        network = robust.Network.of(lossy)
+        problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
+        planner = Planner(problem, tolerant=np.ones(network.pairs, dtype=bool), moves_per_pair=10)
+        for _ in range(20):
+            shares = random.dirichlet(np.ones(3), planner.problem.candidates.paths)[:, 0]
+            sums = np.add.reduceat(shares, planner.problem.candidates.first[:-1])
+            splits = Splits(planner.problem.candidates, shares / sums[planner.problem.candidates.pair])
+            judged = planner.judge(splits, 1.0)
+            assert judged.total_bps <= judged.most_bps * (1 + 1e-9)
+
+
+def test_the_end_of_the_time_ends_the_search_with_the_best_so_far() -> None:
+    """Each better plan is reported as it is found; the last of them is the result."""
+    network = robust.Network.of(topologies.load("nsfnet"), 500e6)
+    problem = robust.Problem(
+        network, robust.bounds(network, 130e6, 130e6, 50e6), robust.shortest(network, 4, ties="delay")
+    )
+    found: list[Plan] = []
+    began_s = time.monotonic()
+    plan = Planner(problem, limit_s=3.0, improved=found.append).plan(0.65)
+    assert time.monotonic() - began_s < 6.0
+    assert plan.out_of_time
+    assert not plan.interrupted
+    check_splits(plan.splits)
+    assert plan.worst_case_load <= 0.65 * (1 + 1e-6)
+    assert found[-1].total_bps == plan.total_bps
+    assert 0 < plan.gap < 1
+
+
+def test_without_time_for_the_least_load_the_refusal_has_its_bounds() -> None:
+    network = robust.Network.of(topologies.load("nsfnet"), 500e6)
+    problem = robust.Problem(network, robust.hose(network, 130e6), robust.shortest(network, 4, ties="delay"))
+    planner = Planner(problem, limit_s=0.0)
+    assert planner.least.lower_bound < planner.least.worst_case_load
+    with pytest.raises(robust.RobustError, match="the search ended before it found a routing within a load of"):
+        planner.plan((planner.least.lower_bound + planner.least.worst_case_load) / 2)
+
+
+def test_pairs_without_traffic_count_nowhere() -> None:
+    """Two of twelve pairs send; the plan is that of these two, whatever paths the others have."""
+    network = random_network(0, nodes=4, extra=1)
+    matrix = np.zeros((4, 4))
+    matrix[0, 2] = matrix[1, 3] = 5e5
+    problem = robust.Problem(network, robust.pipe(network, matrix), robust.shortest(network, 3, ties="delay"))
+    plan = Planner(problem, SLOW).plan(1.0)
+    assert plan.pairs == plan.single_pairs == 2
+    assert plan.total_bps == plan.most_bps == 2 * SLOW.rate_bps
+    assert plan.offered_bps == plan.carried_bps == 1e6
+    assert [(split["src"], split["dst"]) for split in document(plan)["splits"]] == [("0", "2"), ("1", "3")]
+
+
+def test_a_plan_found_for_less_load_serves_more_load() -> None:
+    """A search for more load begins with what was found for less, and never has less throughput."""
+    network = random_network(6, nodes=5, extra=3)
+    problem = robust.Problem(network, random_model(network, 2), robust.shortest(network, 4, ties="delay"))
+    planner = Planner(problem, moves_per_pair=20)
+    least = planner.least.worst_case_load
+    plans = [planner.plan(least * factor) for factor in (1.0, 1.02, 1.05, 1.1, 1.2)]
+    for tight, generous in pairwise(plans):
+        assert generous.total_bps >= tight.total_bps - 1.0
+
+
+def test_every_load_with_room_for_a_plan_without_loss_has_the_same_one() -> None:
+    """Planners that know nothing of each other, as separate commands; three networks and three loads."""
+    for seed in (0, 2, 3):
+        network = random_network(seed)
+        problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3, ties="delay"))
+        lossless = Planner(problem, SLOW, moves_per_pair=100).plan(1e3)
+        assert lossless.total_bps == pytest.approx(lossless.most_bps)
+        for factor in (1.0, 1.01, 1.5):
+            plan = Planner(problem, SLOW, moves_per_pair=100).plan(lossless.worst_case_load * factor)
+            assert plan.splits.shares.tolist() == lossless.splits.shares.tolist()
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def test_pairs_of_the_longest_candidates_keep_one_path(paper: robust.Problem) ->
         max(candidates.delays[path] for path in range(candidates.first[pair], candidates.first[pair + 1]))
         for pair in range(paper.network.pairs)
     ]
-    single = set(single_path_pairs(candidates, 60).tolist())
+    single = set(single_path_pairs(candidates, 60, np.ones(candidates.network.pairs, dtype=bool)).tolist())
     assert len(single) == 109  # of 182
     rest = set(range(paper.network.pairs)) - single
     assert min(longest[pair] for pair in single) >= max(longest[pair] for pair in rest) - 1e-12

@@ -11,8 +11,10 @@ from anabranch.engineering.routes import Routes
 def document(plan: Plan) -> dict[str, Any]:
     """The document that ``anabranch plan --json`` prints. Rates are in bit/s. A scenario's ``[routing]`` accepts ``splits`` unchanged."""
     network = plan.problem.network
-    records = split_records(plan.splits)
-    for record, rate, tolerant in zip(records, plan.throughput_bps.tolist(), plan.tolerant.tolist(), strict=True):
+    sending = plan.sending.nonzero()[0]
+    records = split_records(plan.splits, sending.tolist())
+    rates, tolerates = plan.throughput_bps[sending].tolist(), plan.tolerant[sending].tolist()
+    for record, rate, tolerant in zip(records, rates, tolerates, strict=True):
         record["transport"] = "tolerant" if tolerant else "any"
         record["throughput_bps"] = rate
     return {
@@ -37,13 +39,18 @@ def summary(plan: Plan) -> dict[str, Any]:
         "worst_case_load": plan.worst_case_load,
         "lower_bound": plan.lower_bound,
         "worst_link": list(plan.worst_link),
-        "pairs": network.pairs,
+        "pairs": plan.pairs,
         "single_path_pairs": plan.single_pairs,
         "throughput_total_bps": plan.total_bps,
         "throughput_mean_bps": plan.mean_bps,
         "throughput_worst_bps": plan.worst_bps,
         "worst_pair": [network.names[network.pair_sources[worst]], network.names[network.pair_targets[worst]]],
+        "throughput_most_bps": plan.most_bps,
+        "throughput_gap": plan.gap,
+        "traffic_offered_bps": plan.offered_bps,
+        "traffic_predicted_bps": plan.carried_bps,
         "interrupted": plan.interrupted,
+        "out_of_time": plan.out_of_time,
     }
 
 

@@ -1,7 +1,11 @@
 """Files of a plan: who tolerates reordering, and the plan for other programs."""
 
+import csv
+import io
 import json
+import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +61,10 @@ def tolerant_pairs(given: str, network: Network) -> Booleans:
 def write(
     plan: Plan, directory: Path, topology: str, directed: bool | None, part: str | None, capacity_bps: float | None
 ) -> None:
-    """The plan as a document, and a scenario that runs it: one connection for each pair.
+    """The plan as a document, and a scenario that runs it: with the traffic matrices of the model, or else one connection for each pair.
 
     ``topology``, ``directed`` and ``part`` are as the user gave them, and ``capacity_bps`` is that of links for which the topology says none.
-    A scenario cannot say ``directed``, so such a topology is written beside it in a format that can.
+    A scenario cannot say ``directed``, so such a topology is written beside it in a format that can. Paths in the scenario are relative to it.
 
     Raises:
         FileError: it cannot be written, or another process writes to the directory.
@@ -76,13 +80,38 @@ def write(
             write_text(directory / TOPOLOGY, to_json(plan.problem.network.topology), named=False)
             topology = TOPOLOGY
         elif Path(topology).is_file():
-            topology = str(Path(topology).absolute())
-        text = scenario(plan, topology, None if directed is not None else part, capacity_bps)
+            topology = relative(Path(topology), directory)
+        matrices = _write_matrices(plan, directory)
+        text = scenario(plan, topology, None if directed is not None else part, capacity_bps, matrices)
         write_text(directory / SCENARIO, text, named=False)
 
 
-def scenario(plan: Plan, topology: str, part: str | None, capacity_bps: float | None) -> str:
-    """The scenario, beside the document that its routing names."""
+def relative(file: Path, directory: Path) -> str:
+    """The path of a file as seen from a directory; absolute if they are on two drives."""
+    try:
+        return Path(os.path.relpath(file.absolute(), directory.absolute())).as_posix()
+    except ValueError:
+        return str(file.absolute())
+
+
+def _write_matrices(plan: Plan, directory: Path) -> list[str]:
+    """The traffic matrices of the model as CSV files; returns their names."""
+    network, names = plan.problem.network, []
+    for number, matrix in enumerate(plan.demands, start=1):
+        lines = io.StringIO()
+        rows = csv.writer(lines, lineterminator="\n")
+        rows.writerow(("source", "target", "rate"))
+        for source, target in np.argwhere(matrix > 0).tolist():
+            rows.writerow((network.names[source], network.names[target], f"{matrix[source, target]:.17g} bit/s"))
+        names.append("matrix.csv" if len(plan.demands) == 1 else f"matrix-{number}.csv")
+        write_text(directory / names[-1], lines.getvalue(), named=False)
+    return names
+
+
+def scenario(
+    plan: Plan, topology: str, part: str | None, capacity_bps: float | None, matrices: Sequence[str] = ()
+) -> str:
+    """The scenario, beside the document that its routing names, and the files with its traffic matrices."""
     lines = [
         "# Packets of a pair are sprayed over its paths by their fractions (plan.json).",
         f"title = {json.dumps(f'Plan of {plan.problem.network.topology.name} for a load of {plan.allowed_load:g}')}",
@@ -95,7 +124,13 @@ def scenario(plan: Plan, topology: str, part: str | None, capacity_bps: float | 
     if capacity_bps is not None:
         lines.append(f'capacity = "{capacity_bps:.0f} bit/s"')
     lines += ["", "[routing.plan]", f'from = "{DOCUMENT}"', 'per = "packet"']
-    for name, detection, chosen in (("any", "dup-ack", ~plan.tolerant), ("tolerant", "rack-tlp", plan.tolerant)):
+    if matrices:
+        value = json.dumps(matrices[0] if len(matrices) == 1 else list(matrices))
+        lines += ["", "[[traffic]]", f"matrix = {value}", 'routing = "plan"']
+        return "\n".join([*lines, "", "[run]", 'duration = "5s"', 'warm_up = "1s"']) + "\n"
+    sending = plan.sending
+    tolerant, others = plan.tolerant & sending, ~plan.tolerant & sending
+    for name, detection, chosen in (("any", "dup-ack", others), ("tolerant", "rack-tlp", tolerant)):
         if chosen.any():
             lines += ["", f"[stacks.{name}]", 'congestion = "newreno"', f'detection = "{detection}"']
             lines += [f'mss = "{plan.connection.payload_bytes} bytes"', *_traffic(plan, name, chosen)]

@@ -136,6 +136,20 @@ class Pool:
         for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
             self._rows[split] = (one, rate)
 
+    @cached_property
+    def most(self) -> Floats:
+        """No split of a pair has more predicted throughput than this, bit/s; shape (pairs,).
+
+        It is that of the pair's best path, without regard to capacities. In Mathis' law, round-trip time and loss of a split are means of those of
+        its paths. The logarithm of the throughput is convex in the fractions, so that its maximum is at a single path.
+        """
+        candidates = self.candidates
+        paths = candidates.paths
+        start, alone = np.arange(paths + 1), self.tolerant[candidates.pair]
+        rates = throughput(self.connection, candidates.delays, self._losses, np.ones(paths), start, alone)
+        most: Floats = np.maximum.reduceat(rates, candidates.first[:-1])
+        return most
+
     def throughput(self, splits: Splits) -> Floats:
         """Predicted of each pair, bit/s."""
         self.add(splits)

@@ -1,5 +1,10 @@
 """Plans for a load, and the front of plans over loads."""
 
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+
 import numpy as np
 
 from anabranch.engineering.plan.model import Plan
@@ -8,8 +13,9 @@ from anabranch.engineering.plan.search import MOVES_PER_PAIR, Report, Searcher, 
 from anabranch.engineering.plan.tcp_throughput import Connection
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.hybrid import with_single_paths
+from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
-from anabranch.engineering.robust.solving import RobustRouting, solve
+from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
 from anabranch.foundation.array_types import Booleans
 
@@ -38,20 +44,34 @@ class Planner:
         tolerant: Booleans | None = None,
         report: Report = silent,
         moves_per_pair: int = MOVES_PER_PAIR,
+        limit_s: float = inf,
+        improved: Callable[[Plan], None] | None = None,
     ) -> None:
-        """``tolerant`` says for each pair whether its hosts tolerate reordering; by default none do.
+        """Takes the problem and solves its least load. Pairs without traffic keep to their first candidate.
+
+        Args:
+            problem: over which candidates, and within which traffic.
+            connection: the TCP connection of each pair.
+            tolerant: for each pair, whether its hosts tolerate reordering; by default none do.
+            report: takes what is being searched for, and the share of the most possible work that is done.
+            moves_per_pair: moves of each local search.
+            limit_s: seconds after which all searches end with the best so far.
+            improved: takes each plan that is better than those before it, within the same load.
 
         Raises:
             RobustError: the topology does not say the delay of every link, or all paths are candidates.
-            KeyboardInterrupt: Ctrl-C before the least load is known.
         """
         if problem.all_paths:
             raise RobustError("a plan chooses among candidates; give a number of them, as in --paths 4")
+        problem.check()
+        problem = _of_sending_pairs(problem)
         self.problem = problem
         self.connection = connection or Connection()
+        self._improved = improved
+        self._allowed = inf
         self.tolerant = nobody(problem) if tolerant is None else tolerant
         self._pool = Pool(problem.candidates, self.connection, self.tolerant)
-        self._search = Searcher(problem, self._pool, report, moves_per_pair)
+        self._search = Searcher(problem, self._pool, report, moves_per_pair, limit_s, self._improve)
 
     @property
     def least(self) -> RobustRouting:
@@ -61,11 +81,17 @@ class Planner:
     def plan(self, load: float) -> Plan:
         """The plan of most predicted throughput within a load; of equally good plans, the one of least load.
 
-        Ctrl-C ends the search with the best so far, which says that it was ``interrupted``.
+        Ctrl-C and the end of the time end the search with the best so far, which says so (``interrupted``, ``out_of_time``).
 
         Raises:
-            RobustError: no routing over the candidates stays within the load.
+            RobustError: no routing over the candidates stays within the load, or none was found before the search ended.
         """
+        if self._search.stopped and self.least.lower_bound <= load < self.least.worst_case_load * (1 - _ROUNDING):
+            raise RobustError(
+                f"{self.problem.network.topology.name}: the search ended before it found a routing within a load of {load:g}: "
+                f"the least worst case lies between {self.least.lower_bound:.6f} and {self.least.worst_case_load:.6f}; "
+                "allow more load or more time"
+            )
         if not load >= self.least.worst_case_load * (1 - _ROUNDING):
             raise RobustError(
                 f"{self.problem.network.topology.name}: no routing over these candidates keeps to a load of {load:g}: "
@@ -80,7 +106,7 @@ class Planner:
         least = self.least.worst_case_load
         loads = np.linspace(plans[0].worst_case_load, least, FRONT_POINTS)[1:].tolist()
         for number, lower in enumerate(loads, start=2):
-            if self._search.interrupted:
+            if self._search.stopped:
                 break
             plans.append(self._within(lower, f"plan {number} of {FRONT_POINTS}, load {lower:.3f}"))
         return undominated(plans)
@@ -90,7 +116,12 @@ class Planner:
         return self._plan(SearchResult(splits, 0.0, 0.0), load)
 
     def _within(self, load: float, what: str) -> Plan:
+        self._allowed = load
         return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
+
+    def _improve(self, found: SearchResult) -> None:
+        if self._improved is not None:
+            self._improved(self._plan(found, self._allowed))
 
     def _plan(self, found: SearchResult, load: float) -> Plan:
         return Plan(
@@ -101,8 +132,18 @@ class Planner:
             found.splits,
             self._pool.throughput(found.splits),
             self.least.lower_bound,
+            float(self._pool.most[self.problem.sending].sum()),
             self._search.interrupted,
+            self._search.out_of_time,
         )
+
+
+def _of_sending_pairs(problem: Problem) -> Problem:
+    """The problem in which pairs without traffic keep only their first candidate."""
+    candidates = problem.candidates
+    kept = problem.sending[candidates.pair]
+    kept[candidates.first[:-1]] = True
+    return problem if kept.all() else replace(problem, candidates=candidates.keep(kept))
 
 
 def undominated(plans: list[Plan]) -> list[Plan]:
@@ -116,22 +157,31 @@ def undominated(plans: list[Plan]) -> list[Plan]:
     return kept[::-1]
 
 
-def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Booleans) -> tuple[float, Plan] | None:
+def hybrid(
+    two_paths: Problem, load: float, connection: Connection, tolerant: Booleans, limit_s: float = inf
+) -> tuple[float, Plan] | None:
     """The paper's heuristic at that load: the greatest percentage of single-path pairs (of its six) that keeps to it.
 
     ``two_paths`` has the paper's candidates. None if not even 0 percent keeps to the load.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, which leaves no routing to compare with.
+        OutOfTime: the same after ``limit_s``.
     """
+    ends = time.monotonic() + limit_s
     pool = Pool(two_paths.candidates, connection, tolerant)
+    most = float(pool.most[two_paths.sending].sum())
     for percent in HYBRID_PERCENTAGES:
         problem = with_single_paths(two_paths, percent)
-        routing = solve(problem)
+        routing = best_found(problem, limit_s=ends - time.monotonic())
+        if routing.interrupted:
+            raise KeyboardInterrupt
+        if routing.out_of_time:
+            raise OutOfTime
         if routing.worst_case_load <= load * (1 + _ROUNDING):
             whole = _spread(routing.splits, two_paths)
             rates = pool.throughput(whole)
-            return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound)
+            return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound, most)
     return None
 
 

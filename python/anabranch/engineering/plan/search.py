@@ -1,7 +1,9 @@
 """The search for a plan: linear programs for what must split, a local search for who need not."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -9,8 +11,9 @@ from anabranch import _core
 from anabranch.engineering.plan.options import Options, Pool
 from anabranch.engineering.plan.sparse import sparse, worst_load
 from anabranch.engineering.plan.ties import MARGIN, PENALTY_STEP, rounded
+from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
-from anabranch.engineering.robust.solving import RobustRouting, solve
+from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
 from anabranch.foundation.array_types import Floats
@@ -27,9 +30,9 @@ _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
-_MOST_SEARCHES = _STARTS + 2 * _ROUNDS + _ROUNDS
+_MOST_SEARCHES = 1 + _ROUNDS + _STARTS + 2 * _ROUNDS + _ROUNDS
 """The most local searches for one load: from shortest paths, after linear programs, and for less load."""
-_CHUNK = 20_000
+_CHUNK = 5_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: of a search from any choice, and of a search from a good one."""
 _LOOSE = 1.0
@@ -54,21 +57,41 @@ class SearchResult:
         return self.load < other.load - _NOTHING
 
 
+Improved = Callable[[SearchResult], None]
+"""Takes the best splits for the present load, each time that better ones are found."""
+
+
+def unseen(found: SearchResult) -> None:
+    """Take no notice."""
+
+
 class Searcher:
     """Searches plans of one problem for one load after another. A search uses the results for earlier loads."""
 
-    def __init__(self, problem: Problem, pool: Pool, report: Report, moves_per_pair: int = MOVES_PER_PAIR) -> None:
-        """Solves the least worst-case load first.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C while it is solved; there is no plan yet.
-        """
+    def __init__(
+        self,
+        problem: Problem,
+        pool: Pool,
+        report: Report,
+        moves_per_pair: int = MOVES_PER_PAIR,
+        limit_s: float = inf,
+        improved: Improved = unseen,
+    ) -> None:
+        """Solves the least worst-case load first. All searches together end after ``limit_s`` or at Ctrl-C."""
+        self._ends = time.monotonic() + limit_s
         self.problem = problem
         self.pool = pool
         self.report = report
+        self.improved = improved
         self.moves = moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS)
-        self.least: RobustRouting = solve(problem)
-        self.interrupted = False
+        self.least: RobustRouting = best_found(problem, report=self._say_bounds, limit_s=limit_s)
+        self.interrupted = self.least.interrupted
+        self.out_of_time = self.least.out_of_time
+        self._allowed = inf
+        self._free: SearchResult | None = None
+        """The plan of least load without regard to the load allowed."""
+        self._known: list[SearchResult] = []
+        """The best splits found for any load; none is better than another of more load."""
         self.best: SearchResult | None = None
         """The best splits found for the present load."""
         self._seed = SEED
@@ -79,19 +102,56 @@ class Searcher:
     def within(self, load: float, what: str) -> SearchResult:
         """The splits of least penalty found within a load, and of these of least load.
 
-        The load must be at least that of :attr:`least`. Interrupted, it is the best so far. Reports name the search ``what``.
+        The load must be at least that of :attr:`least`. It is never worse than what was found for another load and keeps to this one.
+        Interrupted or out of time, it is the best so far. Reports name the search ``what``.
         """
-        self.best = self._judged(self.least.splits, load)
+        self.best, self._allowed = None, load
         self._what, self._searches = what, 0
-        try:
-            self._search(load)
-        except KeyboardInterrupt:
-            self.interrupted = True
+        shortest = Splits.first_paths(self.problem.candidates)
+        for known in (*(self._judged(splits, load) for splits in (self.least.splits, shortest)), *self._known):
+            self._offer(known, load)
+        if not self.stopped:
+            try:
+                self._search(load)
+            except KeyboardInterrupt:
+                self.interrupted = True
+            except OutOfTime:
+                self.out_of_time = True
         assert self.best is not None
         return self.best
 
+    @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C or the end of the time has ended the search."""
+        return self.interrupted or self.out_of_time
+
+    def left_s(self) -> float:
+        """How much time is left, seconds."""
+        return self._ends - time.monotonic()
+
+    def _without_limit(self, allowed: float) -> None:
+        """Search the plan of least load in which no pair loses throughput, whatever the load allowed: a more generous one never gives another plan."""
+        if self._free is None:
+            within, seed = self.best, self._seed
+            self.best = self._judged(Splits.first_paths(self.problem.candidates), inf)
+            try:
+                if self.best.penalty > _NOTHING:
+                    self._local(inf, _HOT, self.best.splits)
+                if self.best.penalty <= _NOTHING:
+                    self._lower()
+                self._free = self.best
+            finally:  # what is found until Ctrl-C may keep to the load
+                found, self.best, self._seed = self.best, within, seed
+                self._offer(found, allowed)
+        else:
+            self._offer(self._free, allowed)
+
     def _search(self, load: float) -> None:
         assert self.best is not None
+        self._without_limit(load)
+        assert self._free is not None
+        if self._free.penalty <= _NOTHING and self._free.load <= load * (1 + _NOTHING):
+            return
         for _ in range(_STARTS):
             if self.best.penalty > _NOTHING:
                 self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
@@ -102,7 +162,7 @@ class Searcher:
             within = room if self.least.worst_case_load <= room else load
             for _ in range(_ROUNDS):
                 before = self.best
-                for splits in sparse(self.problem, within, start, weight):
+                for splits in sparse(self.problem, within, start, weight, self.left_s):
                     self._offer(self._judged(splits, load), load)
                 self._local(load, _WARM, self.best.splits)
                 self._polish(load)
@@ -142,7 +202,11 @@ class Searcher:
         kept = (shares > 0) | (used > 1)[candidates.pair]
         if not (used > 1).any():
             return
-        few = solve(Problem(self.problem.network, self.problem.model, candidates.keep(kept)))
+        few = best_found(
+            Problem(self.problem.network, self.problem.model, candidates.keep(kept)), limit_s=self.left_s()
+        )
+        if few.interrupted:
+            raise KeyboardInterrupt
         whole = np.zeros(candidates.paths)
         whole[kept] = few.splits.shares
         self._offer(self._judged(Splits(candidates, whole), load), load)
@@ -158,8 +222,17 @@ class Searcher:
         return SearchResult(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
 
     def _offer(self, found: SearchResult, load: float) -> None:
+        self._remember(found)
         if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
             self.best = found
+            if found.load <= self._allowed * (1 + _NOTHING):
+                self.improved(found)
+
+    def _remember(self, found: SearchResult) -> None:
+        if any(not found.better(one) and one.load <= found.load for one in self._known):
+            return
+        self._known = [one for one in self._known if one.better(found) or one.load < found.load]
+        self._known.append(found)
 
     def _local(self, load: float, hottest: float, start: Splits, lower_load: bool = False) -> None:
         self.pool.add(start)
@@ -176,11 +249,16 @@ class Searcher:
             while search.advance(_CHUNK):
                 done += _CHUNK
                 self._say(done / self.moves)
+                if self.left_s() <= 0:
+                    raise OutOfTime
         finally:
             best = search.best()
             if best is not None:
                 chosen, penalty, reached = best
                 self._offer(SearchResult(options.splits(chosen), penalty, reached), load)
+
+    def _say_bounds(self, lower: float, upper: float, what: str) -> None:
+        self.report(f"least worst-case load: {lower:.4f} to {upper:.4f}; {what}", 0.0)
 
     def _say(self, done: float) -> None:
         """Report the share of the present search that is done."""

@@ -4,7 +4,8 @@ The number of paths in use is no linear cost. So each program prices a path by a
 (Candes, Wakin, Boyd 2008). Small shares become dearer until they vanish. The splits that remain are necessary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import inf
 
 import numpy as np
 
@@ -23,10 +24,15 @@ _LOAD_COST = 1e-3
 """Cost of the load beside the prices of shares: of equally dear splits, the program chooses one of less load."""
 
 
-def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Iterator[Splits]:
+def sparse(
+    problem: Problem, load: float, splits: Splits, weight: Floats, left_s: Callable[[], float] = lambda: inf
+) -> Iterator[Splits]:
     """Splits of fewer and fewer paths, each of a worst-case load of at most ``load``; begins from such splits.
 
-    ``weight`` has the cost of splitting each pair; 0 where a split costs nothing.
+    ``weight`` has the cost of splitting each pair; 0 where a split costs nothing. ``left_s`` returns the time that is left.
+
+    Raises:
+        OutOfTime: none is left.
     """
     candidates = problem.candidates
     shares = splits.shares
@@ -40,7 +46,7 @@ def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Ite
         program.add_entries(rows + candidates.pair, paths, 1.0)
         routing = RoutingColumns(program, candidates, problem.scale, column, paths)
         Blocks(routing, problem.model, np.arange(problem.network.links))
-        found = Splits.rounded(candidates, routing.shares(program.solve("interior-point")))
+        found = Splits.rounded(candidates, routing.shares(program.solve("interior-point", limit_s=left_s())))
         if worst_load(problem, found) > load * (1 + 1e-6):
             return
         before, shares = shares, rounded(found).shares

@@ -85,9 +85,9 @@ def failure_records(network: Network, found: Sequence[AfterFailure]) -> list[dic
     ]
 
 
-def split_records(splits: Splits) -> list[dict[str, Any]]:
-    """For each pair its paths in use, each with its fraction, the greatest first."""
-    return _records(splits, range(splits.candidates.network.pairs))
+def split_records(splits: Splits, pairs: Iterable[int] | None = None) -> list[dict[str, Any]]:
+    """For each pair, or each of ``pairs``, its paths in use, each with its fraction, the greatest first."""
+    return _records(splits, range(splits.candidates.network.pairs) if pairs is None else pairs)
 
 
 def _changed(before: Splits, restored: Splits) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
@@ -96,14 +97,14 @@ class LinearProgram:
         if limit_s <= 0:
             raise OutOfTime
         highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
-        _run(highs)
+        _run(highs, limit_s)
         status, kinds = highs.getModelStatus(), _library().HighsModelStatus
         if status == kinds.kTimeLimit:
             raise OutOfTime
         if status != kinds.kOptimal and method == "interior-point":
             # Interior point without crossover may end just short of its tolerances; simplex then finishes.
             highs.setOptionValue("solver", "simplex")
-            _run(highs)
+            _run(highs, limit_s)
             status = highs.getModelStatus()
         near = method == "first-order" and status in (kinds.kIterationLimit, kinds.kUnknown)
         if status != kinds.kOptimal and not near:
@@ -161,14 +162,19 @@ def _row_wise(
     return start.astype(np.int32), (key % width).astype(np.int32), summed
 
 
-def _run(highs: highspy.Highs) -> None:
-    """Run the solver in a thread of its own, so that Ctrl-C stops it."""
+def _run(highs: highspy.Highs, limit_s: float) -> None:
+    """Run the solver in a thread of its own, so that Ctrl-C stops it, and the end of its time where it does not look at the clock."""
     highs.HandleUserInterrupt = True
     thread = threading.Thread(target=highs.run, daemon=True)
     thread.start()
+    ends = time.monotonic() + limit_s + _GRACE_S
     try:
         while thread.is_alive():
             thread.join(0.05)
+            if time.monotonic() > ends:
+                highs.cancelSolve()  # type: ignore[no-untyped-call]
+                thread.join(_GRACE_S)
+                raise OutOfTime
     except KeyboardInterrupt:
         highs.cancelSolve()  # type: ignore[no-untyped-call]
         thread.join(_GRACE_S)

@@ -16,7 +16,7 @@ from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.separation import Loads, worst_loads
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds, TrafficModel
-from anabranch.foundation.array_types import Floats, Integers
+from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 Report = Callable[[float, float, str], None]
 """Takes the lower and the upper bound on the worst-case load, and what is being done."""
@@ -41,6 +41,12 @@ class Problem:
     def scale(self) -> float:
         """Bit/s that make the numbers of the programs be about one."""
         return float(self.model.largest.max())
+
+    @cached_property
+    def sending(self) -> Booleans:
+        """For each pair, whether it sends traffic in any matrix of the model."""
+        some: Booleans = self.model.largest[self.network.pair_sources, self.network.pair_targets] > 0
+        return some
 
     @cached_property
     def load_scale(self) -> float:
