@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 from anabranch.cli import status
 from anabranch.engineering.routes import Path, Route, Routes, Search, search, tables, writing
-from anabranch.engineering.routes.search import Question
+from anabranch.engineering.routes.search import PathQuery
 from anabranch.engineering.routes.writing import COLUMNS, FORMATS, RouteStream
 from anabranch.foundation.text_table import TextTable, print_table
 from anabranch.network.topologies import Link, Node, Topology
 
 NAMES = ("=x", "a,b", '"q"', "東京", "d e", "é", "-m", "z")
 
-QUESTIONS: dict[str, Callable[[Search], Question]] = {
+QUESTIONS: dict[str, Callable[[Search], PathQuery]] = {
     "best": lambda search: search.for_best("tcpbp-exact"),
     "tree": lambda search: search.for_best("delay"),
     "shortest": lambda search: search.for_shortest("delay", 3),

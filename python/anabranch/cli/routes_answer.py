@@ -16,7 +16,7 @@ from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
-from anabranch.engineering.routes.search import Certificate, Question, Search
+from anabranch.engineering.routes.search import Certificate, PathQuery, Search
 from anabranch.engineering.routes.writing import RouteStream
 from anabranch.foundation import units
 from anabranch.foundation.progress import Steps
@@ -151,7 +151,7 @@ def _stream(search: Search, selection: Selection) -> RouteStream:
     # 0 is a number that was given, and not the same as none.
     given = [option for option in _SEVERAL if not any(getattr(selection, option) is absent for absent in (None, False))]
     chosen = [f"--{option.replace('_', '-')}" for option in given]
-    question: Question
+    question: PathQuery
     if not chosen:
         question = search.for_best(selection.metric)
     else:
@@ -167,7 +167,7 @@ def _stream(search: Search, selection: Selection) -> RouteStream:
     return RouteStream(search, question, forwarding, *ends)
 
 
-def _for_several(search: Search, selection: Selection, option: str) -> Question:
+def _for_several(search: Search, selection: Selection, option: str) -> PathQuery:
     """Several paths of each pair, by this option."""
     if selection.pareto:
         if selection.metric != OPTIMUM:

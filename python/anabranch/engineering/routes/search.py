@@ -44,7 +44,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Question:
+class PathQuery:
     """What to find for each pair: :meth:`Search.answer` gives all of it, :meth:`Search.stream` parts."""
 
     metric: str
@@ -179,29 +179,29 @@ class Search:
         """
         return self.answer(self.for_pareto(), sources, targets, progress)
 
-    def for_best(self, metric: str) -> Question:
+    def for_best(self, metric: str) -> PathQuery:
         """The question of :meth:`routes`."""
         wanted = self._metric(metric)
-        return Question(metric, lambda of, into: self._network.routes(wanted, of, into), several=False)
+        return PathQuery(metric, lambda of, into: self._network.routes(wanted, of, into), several=False)
 
-    def for_shortest(self, metric: str, most: int) -> Question:
+    def for_shortest(self, metric: str, most: int) -> PathQuery:
         """The question of :meth:`shortest`."""
         wanted = self._metric(metric)
-        return Question(metric, lambda of, into: self._network.k_shortest(wanted, of, into, most))
+        return PathQuery(metric, lambda of, into: self._network.k_shortest(wanted, of, into, most))
 
-    def for_disjoint(self, metric: str, most: int, *, by_nodes: bool = False) -> Question:
+    def for_disjoint(self, metric: str, most: int, *, by_nodes: bool = False) -> PathQuery:
         """The question of :meth:`disjoint`."""
         wanted = self._metric(metric)
-        return Question(metric, lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes))
+        return PathQuery(metric, lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes))
 
-    def for_within(self, metric: str, threshold: float, most: int) -> Question:
+    def for_within(self, metric: str, threshold: float, most: int) -> PathQuery:
         """The question of :meth:`within`."""
         if not threshold >= 0:
             raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
         wanted = self._metric(metric)
-        return Question(metric, lambda of, into: self._network.within(wanted, of, into, threshold, most))
+        return PathQuery(metric, lambda of, into: self._network.within(wanted, of, into, threshold, most))
 
-    def for_pareto(self) -> Question:
+    def for_pareto(self) -> PathQuery:
         """The question of :meth:`pareto`."""
         quantities.require(self.topology, ["tcpbp", "widest"])
 
@@ -214,11 +214,11 @@ class Search:
                 message, source, target = error.args
                 raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
 
-        return Question("delay, loss, capacity", find)
+        return PathQuery("delay, loss, capacity", find)
 
     def answer(
         self,
-        question: Question,
+        question: PathQuery,
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
         progress: Progress = _quiet,
@@ -236,7 +236,7 @@ class Search:
 
     def stream(
         self,
-        question: Question,
+        question: PathQuery,
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
         progress: Progress = _quiet,
@@ -253,7 +253,7 @@ class Search:
             else self._best(question, of, into, progress)
         )
 
-    def _best(self, question: Question, of: list[int], into: list[int], progress: Progress) -> Iterator[PairRoutes]:
+    def _best(self, question: PathQuery, of: list[int], into: list[int], progress: Progress) -> Iterator[PairRoutes]:
         size = min(_SOURCES_AT_ONCE, 1 + _PATHS_AT_ONCE // len(into))
         for start in range(0, len(of), size):
             some = of[start : start + size]
@@ -261,7 +261,7 @@ class Search:
             progress(len(some) * len(into))
 
     def _by_target(
-        self, question: Question, of: list[int], into: list[int], progress: Progress
+        self, question: PathQuery, of: list[int], into: list[int], progress: Progress
     ) -> Iterator[PairRoutes]:
         """A call for each target, for which it prepares a search, and for as many sources as have few paths together."""
         start, size = 0, 1

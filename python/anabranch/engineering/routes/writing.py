@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anabranch._core import PairRoutes, RouteText
 from anabranch.engineering.routes.model import Forwarding
-from anabranch.engineering.routes.search import Progress, Question, Search
+from anabranch.engineering.routes.search import PathQuery, Progress, Search
 from anabranch.engineering.routes.tables import routes_head
 from anabranch.foundation.output_files import writing
 from anabranch.foundation.printable import printable_json
@@ -29,7 +29,7 @@ class RouteStream:
     """Routes that are found while they are read, once. Each method but :meth:`write` returns a text in pieces."""
 
     search: Search
-    question: Question
+    question: PathQuery
     forwarding: Forwarding = "explicit"
     sources: Sequence[str] | None = None
     targets: Sequence[str] | None = None

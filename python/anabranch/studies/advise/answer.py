@@ -141,7 +141,7 @@ def advise(
     race.run(baseline)
     lines = [line for name in groups if (line := _line(race, name)) is not None]
     if not lines:
-        raise ValueError("the time was over before a run ended: give more time")
+        raise ValueError("the search was stopped before a run had ended")
     ran = [standing for number in range(len(allowed)) if (standing := race.standing(number)) is not None]
     best = lines[0].best.value
     untried = [

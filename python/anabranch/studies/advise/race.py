@@ -19,6 +19,8 @@ _LEAST_S, _MOST_S = 0.05, 30.0
 """Bounds of the length of a run, seconds."""
 _ALIKE = 0.02
 """Candidates whose values differ by at most this share are as good as each other."""
+_HOPE = 0.5
+"""Standard deviations by which a candidate may be better than the regression says."""
 _AT_ONCE = 4
 """Hopeful candidates of a group that run before the regression is made anew."""
 _ERROR_OF_ONE = 0.1
@@ -80,8 +82,9 @@ class Race:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over or a stop was asked for. Runs then end."""
-        if self._stop.is_set() or time.monotonic() - self._begun > self._time_s:
+        """Whether a stop was asked for, or the time is over and one run has ended at least. Runs then end."""
+        is_late = time.monotonic() - self._begun > self._time_s
+        if self._stop.is_set() or (is_late and self.runs):
             self._halt.set()
         return self._halt.is_set()
 
@@ -149,8 +152,8 @@ class Race:
             wanted: dict[tuple[int, int, float], None] = {}
             for group in self.groups.values():
                 best = max((np.log(max(seen[one], 1e-9)) for one in group if one in seen), default=-np.inf)
-                hopeful = [one for one in group if one not in seen and expected[one] + deviation[one] > best]
-                hopeful.sort(key=lambda one: -(expected[one] + deviation[one]))
+                hopeful = [one for one in group if one not in seen and expected[one] + _HOPE * deviation[one] > best]
+                hopeful.sort(key=lambda one: -(expected[one] + _HOPE * deviation[one]))
                 wanted |= {(one, 1, self._least_s): None for one in hopeful[:_AT_ONCE]}
             if not wanted:
                 return
@@ -188,7 +191,9 @@ class Race:
         pending: dict[Future[Trial | None], tuple[int, int, float]] = {}
         with ThreadPoolExecutor(workers) as pool:
             while True:
-                while len(pending) < workers and not self.is_over and not (end and time.monotonic() > end):
+                while (
+                    len(pending) < workers and not self.is_over and not (end and self.runs and time.monotonic() > end)
+                ):
                     run = next(queue, None)
                     if run is None:
                         break

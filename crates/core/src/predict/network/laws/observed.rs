@@ -9,7 +9,8 @@ use super::provided::{self, is_provided};
 use crate::rng::{Purpose, Stream};
 use crate::spec::StackSpec;
 use crate::units::Duration;
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Events per round trip at which the window is observed. Between them, the logarithm of the window is interpolated linearly in the logarithm of the
 /// events.
@@ -33,7 +34,12 @@ pub(super) const GREATEST: f64 = 1e6;
 /// Index of the last but one of [`EVENTS`].
 const LAST_PAIR: usize = EVENTS.len() - 2;
 
-type Column = [Balance; EVENTS.len()];
+/// The balance at each of [`EVENTS`], and the number of ACKs that its observation took, times the events. A point is observed when it is needed: the observation
+/// of rare events takes the longest, and most paths have more frequent ones.
+type Column = [OnceLock<(Balance, f64)>; EVENTS.len()];
+
+/// Least ratio of two neighbouring windows. The solver needs a window that falls with more events, even if few observations make it noisy.
+const LEAST_STEP: f64 = 1.0 / 0.999;
 
 /// ACKs of a round trip for a control that comes with the scenario, instead of [`FEW`], because its calls are expensive.
 const FEWER: u32 = 2;
@@ -54,8 +60,14 @@ pub struct Observed {
     /// Whether it counts ACKs instead of the segments that they acknowledge.
     pub(super) counts_acks: OnceLock<bool>,
     /// One per RTT, queue, and regular or random events.
-    columns: Vec<OnceLock<Column>>,
+    columns: Arc<Vec<Column>>,
 }
+
+/// The columns of stacks that were observed before in this process: predictions of one stack over many networks observe it once. A control that comes
+/// with the scenario is not among them, because its file may change.
+static KNOWN: Mutex<BTreeMap<String, Arc<Vec<Column>>>> = Mutex::new(BTreeMap::new());
+/// Most entries of [`KNOWN`], some 50 kB each.
+const MOST_KNOWN: usize = 100;
 
 /// A path, and the rate of its events.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +92,18 @@ impl PartialEq for Observed {
 impl Observed {
     /// The control of a stack. With `marked`, its events are congestion marks.
     pub fn new(stack: &StackSpec, marked: bool) -> Observed {
-        let columns = (0..RTTS * QUEUES.len() * 2).map(|_| OnceLock::new()).collect();
-        Observed { stack: stack.clone(), marked, counts_acks: OnceLock::new(), columns }
+        let columns = || Arc::new((0..RTTS * QUEUES.len() * 2).map(|_| Column::default()).collect());
+        let observed = |columns| Observed { stack: stack.clone(), marked, counts_acks: OnceLock::new(), columns };
+        if is_provided(&stack.congestion) {
+            return observed(columns());
+        }
+        let nameless = StackSpec { name: String::new(), ..stack.clone() };
+        let key = format!("{marked} {}", serde_json::to_string(&nameless).expect("a stack has no key that JSON lacks"));
+        let mut known = KNOWN.lock().expect("no thread panics while it holds this lock");
+        if known.len() >= MOST_KNOWN && !known.contains_key(&key) {
+            return observed(columns());
+        }
+        observed(Arc::clone(known.entry(key).or_insert_with(columns)))
     }
 
     /// Balance at `events` per round trip of `rtt_s`. `idle_s` is the RTT without queues. `even` is 1 for even distances, 0 for random ones.
@@ -98,7 +120,7 @@ impl Observed {
             {
                 for (queue, weight) in [(queue, weight * (1.0 - part)), (queue + 1, weight * part)] {
                     if weight > 0.0 {
-                        mean.add(self.at(self.column(rtt, queue, random), events), weight);
+                        mean.add(self.at((rtt, queue, random), events), weight);
                     }
                 }
             }
@@ -106,53 +128,56 @@ impl Observed {
         mean.balance()
     }
 
-    fn at(&self, column: &Column, events: f64) -> Balance {
+    /// Balance for the RTT and the queue of these indices, and for random events or not.
+    fn at(&self, column: (usize, usize, bool), events: f64) -> Balance {
         let index = EVENTS.windows(2).position(|pair| events < pair[1]).unwrap_or(LAST_PAIR);
-        Self::between(column, index, events)
+        let mut other = self.point(column, EVENTS.len() - 1).0;
+        let mut one = other;
+        for index in (index..EVENTS.len() - 1).rev() {
+            other = one;
+            one = self.point(column, index).0;
+            one.window = one.window.max(LEAST_STEP * other.window);
+        }
+        Self::on_line([(index, one), (index + 1, other)], events)
     }
 
-    /// Balance on the line through the points at `index` and `index + 1`.
-    fn between(column: &Column, index: usize, events: f64) -> Balance {
-        Self::on_line(column, [index, index + 1], events)
-    }
-
-    /// The balance on the line through two points.
-    fn on_line(column: &Column, [one, other]: [usize; 2], events: f64) -> Balance {
+    /// The balance on the line through two points, each with its index.
+    fn on_line([(one, first), (other, second)]: [(usize, Balance); 2], events: f64) -> Balance {
         let part = (events / EVENTS[one]).ln() / (EVENTS[other] / EVENTS[one]).ln();
         let mut mean = Mean::default();
         // Beyond the first and last points, the line of the nearest two points continues.
-        mean.add(column[one], 1.0 - part);
-        mean.add(column[other], part);
+        mean.add(first, 1.0 - part);
+        mean.add(second, part);
         mean.balance()
     }
 
-    fn column(&self, rtt: usize, queue: usize, random: bool) -> &Column {
-        let index = (rtt * QUEUES.len() + queue) * 2 + usize::from(random);
-        self.columns[index].get_or_init(|| {
-            let is_provided = is_provided(&self.stack.congestion);
+    /// A point of a column. It needs the points of more frequent events only.
+    fn point(&self, column: (usize, usize, bool), index: usize) -> (Balance, f64) {
+        let (rtt, queue, random) = column;
+        let points = &self.columns[(rtt * QUEUES.len() + queue) * 2 + usize::from(random)];
+        *points[index].get_or_init(|| {
             let rtt_s = LEAST_RTT_S * libm::exp2(rtt as f64);
-            let setting =
-                Setting { events: 1.0, rtt_s, least_s: QUEUES[queue] * rtt_s, random, all_acks: self.counts_acks() };
-            let mut found = [Balance { window: GREATEST, remaining: 1.0, mean_share: 1.0 }; EVENTS.len()];
-            // Number of ACKs that the next observation would take, estimated from the previous one, which has more frequent events.
-            let mut expected = 0.0;
-            for index in (0..EVENTS.len()).rev() {
-                let events = EVENTS[index];
-                let observed = self.observe_within(Setting { events, ..setting }, expected / events);
-                expected = observed.map_or(f64::INFINITY, |(_, acks)| acks as f64 * events);
-                let line = || {
-                    let next = (index + 1).min(LAST_PAIR);
-                    let other = if is_provided { (next + APART).min(EVENTS.len() - 1) } else { next + 1 };
-                    Self::on_line(&found, [next, other], events)
-                };
-                found[index] = observed.map_or_else(line, |(balance, _)| balance);
-            }
-            // The solver needs a window that falls with more events, even if few observations make it noisy.
-            for index in 1..found.len() {
-                found[index].window = found[index].window.min(0.999 * found[index - 1].window);
-            }
-            found
+            let events = EVENTS[index];
+            // Number of ACKs that this observation would take, estimated from the previous one, which has more frequent events.
+            let expected = if index == EVENTS.len() - 1 { 0.0 } else { self.point(column, index + 1).1 / events };
+            let all_acks = self.counts_acks();
+            let setting = Setting { events, rtt_s, least_s: QUEUES[queue] * rtt_s, random, all_acks };
+            let Some((balance, acks)) = self.observe_within(setting, expected) else {
+                return (self.extrapolated(column, index), f64::INFINITY);
+            };
+            (balance, acks as f64 * events)
         })
+    }
+
+    /// The balance on the line through two points of more frequent events. Without two, the window is the greatest one.
+    fn extrapolated(&self, column: (usize, usize, bool), index: usize) -> Balance {
+        if index >= LAST_PAIR {
+            return Balance { window: GREATEST, remaining: 1.0, mean_share: 1.0 };
+        }
+        let apart = if is_provided(&self.stack.congestion) { APART } else { 1 };
+        let other = (index + 1 + apart).min(EVENTS.len() - 1);
+        let point = |index| (index, self.point(column, index).0);
+        Self::on_line([point(index + 1), point(other)], EVENTS[index])
     }
 
     /// As [`Self::observe`]. Also returns `None` if a control that comes with the scenario would probably take too many ACKs.
