@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from anabranch.foundation.forks import refuse_after_fork
@@ -25,29 +26,38 @@ class ResultError(ValueError):
     """A run directory that cannot be read."""
 
 
+_WHOLE: Mapping[Any, str] = {pl.UInt32: "<u4", pl.UInt64: "<u8"}
+
+
+def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], bytes]:
+    """Which values of a column are null, and all in little-endian order, with 0 or an empty text for null.
+
+    It uses numpy and lists: polars takes longer to plan an operation on a column than a small table takes.
+    """
+    if column.dtype == pl.Float64:  # NaN is null in the tables of runs
+        numbers = column.to_numpy()
+        unknown = np.isnan(numbers)
+        return unknown, np.where(unknown, 0.0, numbers).astype("<f8").tobytes()
+    if column.dtype != pl.String and not column.null_count():
+        return np.zeros(len(column), bool), column.to_numpy().astype(_WHOLE[column.dtype]).tobytes()
+    values = column.to_list()
+    unknown = np.array([value is None for value in values], bool)
+    if column.dtype != pl.String:
+        return unknown, np.array([value or 0 for value in values], _WHOLE[column.dtype]).tobytes()
+    texts = ["" if text is None else text for text in values]
+    encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
+    return unknown, b"".join(map(encoded.__getitem__, texts))
+
+
 def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
     """SHA-256 over the two tables of one run, without its number: names, types, nulls and little-endian values."""
     digest = sha256()
     for table in (flows.drop("run"), links.drop("run")):
-        # All columns in one query each: an operation on a single series is a query of its own. Most columns have no nulls and need none.
-        some_null = [column.name for column in table.get_columns() if column.null_count()]
-        nulls = table.select(some_null)
-        unknown = dict(zip(some_null, nulls.select(pl.all().is_null()).get_columns(), strict=True))
-        filled = nulls.with_columns(pl.col(pl.String).fill_null(""), pl.exclude(pl.String).fill_null(0))
-        known = dict(zip(some_null, filled.get_columns(), strict=True))
-        no_nulls = bytes((table.height + 7) // 8)
         for column in table.get_columns():
-            name, kind = column.name, column.dtype
-            digest.update(f"{name} {kind} {table.height}\n".encode())
-            digest.update(np.packbits(unknown[name].to_numpy()).tobytes() if name in unknown else no_nulls)
-            values = known.get(name, column)
-            if kind == pl.String:
-                texts = values.to_list()
-                encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
-                digest.update(b"".join(map(encoded.__getitem__, texts)))
-            else:
-                numbers = values.to_numpy()
-                digest.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
+            unknown, values = _plain(column)
+            digest.update(f"{column.name} {column.dtype} {table.height}\n".encode())
+            digest.update(np.packbits(unknown).tobytes())
+            digest.update(values)
     return digest.hexdigest()
 
 

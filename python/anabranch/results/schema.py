@@ -39,6 +39,7 @@ class ResultColumn:
 _TYPES: dict[str, type[pl.DataType]] = {
     "index": pl.UInt32, "count": pl.UInt64, "number": pl.Float64, "text": pl.String, "name": pl.String, "path": pl.String,
 }  # fmt: skip
+_WHOLE = {"index": np.uint32, "count": np.uint64}
 _RUN = ResultColumn("run", "index", "", "Number of the run, from 0.", "")
 _SEED = ResultColumn("seed", "count", "", "Seed of the run.", "")
 _NUMBERED = {"flows": (_RUN, _SEED), "links": (_RUN, _SEED), "states": (_RUN, _SEED), "routes": (_RUN, _SEED)}
@@ -85,26 +86,28 @@ def frame(
     own = [column for column in declared if column.name not in constants]
     if len(columns[own[0].name]) == 0:  # as most runs' states and routes
         return pl.DataFrame(schema={column.name: column.type for column in declared})
-    given = [_given(column, columns[column.name], names) for column in own]
-    # All columns in one query: polars plans each operation on a single series as a query of its own, which takes 0.1 ms.
-    return pl.DataFrame(given).select(_shown(column, constants, names) for column in declared)
+    rows = len(columns[own[0].name])
+    # Series by series, without a query: polars takes longer to plan one than a small run takes.
+    return pl.DataFrame(
+        [
+            _series(column, np.full(rows, constants[column.name]), names)
+            if column.name in constants
+            else _series(column, columns[column.name], names)
+            for column in declared
+        ]
+    )
 
 
-def _given(column: ResultColumn, values: Any, names: Mapping[str, Sequence[str]]) -> pl.Series:
+def _series(column: ResultColumn, values: Any, names: Mapping[str, Sequence[str]]) -> pl.Series:
     if column.kind == "path":
         paths = (PATH_SEPARATOR.join(names["src"][node] for node in path) for path in values)
         return pl.Series(column.name, list(paths), dtype=pl.String)
     if column.kind == "name":  # an index beyond the names (the stack of a UDP flow) is unknown
         count = len(names[column.name])
         values = np.where((values < 0) | (values >= count), count, values).astype(np.uint32)
-    return pl.Series(column.name, values, nan_to_null=True)
-
-
-def _shown(column: ResultColumn, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.Expr:
-    if column.name in constants:
-        return pl.repeat(constants[column.name], pl.len(), dtype=column.type).alias(column.name)
-    values = pl.col(column.name)
-    if column.kind == "name":
-        known = pl.Series([*names[column.name], None], dtype=pl.String)
-        return pl.lit(known).gather(values).alias(column.name)
-    return values.cast(column.type)
+        return pl.Series(column.name, [*names[column.name], None], dtype=pl.String)[pl.Series(values)]
+    wanted = _WHOLE.get(column.kind)
+    if wanted is not None and values.dtype != wanted and not np.isnan(values).any():
+        values = values.astype(wanted)
+    series = pl.Series(column.name, values, nan_to_null=True)
+    return series if series.dtype == column.type else series.cast(column.type)
