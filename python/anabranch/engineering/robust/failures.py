@@ -1,7 +1,9 @@
 """Failures of links: sets of them, and their effect on splits that are renormalised."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,9 @@ from anabranch.engineering.robust.traffic import TrafficModel
 from anabranch.foundation.array_types import Booleans, Floats, Integers
 from anabranch.foundation.input_files import json_document
 
+_MOST_TOGETHER = 3
+_MOST_FAILURES = 100_000
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -21,6 +26,8 @@ class Failure:
 
     name: str
     links: tuple[int, ...]
+    nodes: tuple[int, ...] = ()
+    """Nodes that fail with all their links. What they send and receive is no lost traffic of others."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,60 @@ class AfterFailure:
     load: float
     """The worst-case load of the links that are left."""
     lost_pairs: tuple[int, ...]
-    """Pairs none of whose paths is left; their traffic is not carried."""
+    """Pairs that may send, none of whose paths is left though both ends work; their traffic is not carried."""
+
+
+def failures_of(given: str, network: Network) -> list[Failure]:
+    """What ``--fail`` says: ``links``, ``links=2`` (every two of them), ``nodes``, or a file of groups.
+
+    Raises:
+        InputError: the file cannot be read, or it is not JSON.
+        RobustError: none of these, or more failures than can be judged.
+    """
+    if given in ("links", "links=1"):
+        return single_links(network)
+    if given == "nodes":
+        return single_nodes(network)
+    if given.startswith("links="):
+        return several_links(network, given.removeprefix("links="))
+    if not Path(given).exists():
+        raise RobustError(f'--fail {given}: must be "links", links=2, "nodes", or a file of groups of links')
+    return shared_risks(Path(given), network)
+
+
+def several_links(network: Network, number: str) -> list[Failure]:
+    """Each link, and every set of up to so many of them.
+
+    Raises:
+        RobustError: the number is none, or there are too many sets.
+    """
+    if not number.isdecimal() or not 1 <= int(number[:9]) <= _MOST_TOGETHER:
+        raise RobustError(f"--fail links={number}: must be links=1 to links={_MOST_TOGETHER}")
+    each = single_links(network)
+    sizes = range(1, int(number) + 1)
+    sets = sum(math.comb(len(each), size) for size in sizes)
+    if sets > _MOST_FAILURES:
+        raise RobustError(f"--fail links={number}: these are {sets:,} failures, more than {_MOST_FAILURES:,}")
+    return [
+        Failure(", ".join(one.name for one in some), tuple(sorted(link for one in some for link in one.links)))
+        for size in sizes
+        for some in combinations(each, size)
+    ]
+
+
+def single_nodes(network: Network) -> list[Failure]:
+    """Each node by itself, with all its links."""
+    return [
+        Failure(name, tuple(np.flatnonzero((network.sources == node) | (network.targets == node)).tolist()), (node,))
+        for node, name in enumerate(network.names)
+    ]
+
+
+def lost_pairs(model: TrafficModel, failure: Failure, without_path: Integers, network: Network) -> tuple[int, ...]:
+    """Of the pairs without a path after a failure, those that may send and whose ends both work."""
+    ends = network.pair_sources[without_path], network.pair_targets[without_path]
+    lost = (model.largest[ends] > 0) & ~np.isin(ends, failure.nodes).any(axis=0)
+    return tuple(without_path[lost].tolist())
 
 
 def single_links(network: Network) -> list[Failure]:
@@ -93,8 +153,9 @@ def after(model: TrafficModel, splits: Splits, failures: Sequence[Failure]) -> l
     """The worst-case load after each failure, with the splits renormalised."""
     found = []
     for failure in failures:
-        shares, lost = renormalised(splits, failure)
-        found.append(AfterFailure(failure, load_of(model, splits, shares), tuple(lost.tolist())))
+        shares, without_path = renormalised(splits, failure)
+        gone = lost_pairs(model, failure, without_path, splits.candidates.network)
+        found.append(AfterFailure(failure, load_of(model, splits, shares), gone))
     return found
 
 

@@ -1,0 +1,166 @@
+"""WeightSearch for OSPF weights: simulated annealing over the weights at which traffic moves.
+
+A link's weight matters only where it makes a path as short as another. So a step changes one weight to such a value, or to one more or
+less: traffic leaves the link, shares it with another path, or joins it. Most steps begin at a link of the greatest load. Rounds begin hot,
+and from the best weights or from the first ones in turn.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch.engineering.robust.ecmp import Links, Rerouted, RoutedTraffic
+from anabranch.foundation.array_types import Floats, Integers
+
+Report = Callable[[float, int], None]
+"""Takes the least maximum utilisation so far, and how many weights were tried."""
+
+_TRIES = 2000
+"""Steps of a round."""
+_HEATS = (0.02, 0.5, 0.1)
+"""How much more cost a step may make at the beginning of a round, about, relative to the lower bound."""
+_CLOSE = 1e-3
+"""Weights within this share of the lower bound end the search."""
+_CROWDED, _CROWDING = 0.6, 0.02
+"""Links above this share of the lower bound add a little to the cost, so that a step can be better without a lower maximum."""
+_AT_THE_TOP, _NEAR_THE_TOP = 0.6, 0.97
+
+
+@dataclass(frozen=True, eq=False)
+class SearchEnd:
+    """The end of a search."""
+
+    weights: Floats
+    tries: int
+    interrupted: bool
+
+
+class WeightSearch:
+    """One search: it holds the traffic of every state under the present weights."""
+
+    def __init__(
+        self, links: Links, rates: Floats, down: Sequence[Integers], bound: float, largest: int, seed: int
+    ) -> None:
+        """``rates`` (matrices, nodes, nodes) in bit/s; ``down`` the failed links of each state; ``bound`` a lower bound on the maximum utilisation."""
+        self._links, self._rates, self._down, self._bound, self._largest = links, rates, down, bound, largest
+        self._random = np.random.default_rng(seed)
+        self._scale = links.network.capacity * bound
+        self.tries = 0
+
+    def run(self, starts: Sequence[Floats], limit_s: float, report: Report) -> SearchEnd:
+        """The best weights found from the best of some, until the time is up, Ctrl-C, or the lower bound is close."""
+        began = time.monotonic()
+        first = min(starts, key=self._cost_of)
+        self._begin(first)
+        best, least = first.copy(), self._peak()
+        interrupted = False
+        rounds = 0
+        try:
+            while least > 1 + _CLOSE and time.monotonic() - began < limit_s:
+                if rounds:
+                    self._begin(best if rounds % 2 else first)
+                heat = _HEATS[rounds % len(_HEATS)]
+                rounds += 1
+                for step in range(_TRIES):
+                    elapsed = (time.monotonic() - began) / limit_s
+                    if elapsed >= 1 or least <= 1 + _CLOSE:
+                        break
+                    cooled = heat * (1 - max(step / _TRIES, elapsed)) ** 2
+                    if self._step(cooled) and self._peak() < least:
+                        least, best = self._peak(), self.weights.copy()
+                    report(least * self._bound, self.tries)
+        except KeyboardInterrupt:
+            interrupted = True
+        return SearchEnd(best, self.tries, interrupted)
+
+    def _begin(self, weights: Floats) -> None:
+        self.weights = weights.copy()
+        self._states = [RoutedTraffic(self._links, weights, self._rates, down) for down in self._down]
+        costs = [self._of(state.total) for state in self._states]
+        self._peaks = np.array([peak for peak, _ in costs])
+        self._crowds = np.array([crowd for _, crowd in costs])
+
+    def _cost_of(self, weights: Floats) -> float:
+        self._begin(weights)
+        return self._cost()
+
+    def _peak(self) -> float:
+        return float(self._peaks.max())
+
+    def _cost(self) -> float:
+        return self._peak() + float(self._crowds.mean())
+
+    def _of(self, total: Floats) -> tuple[float, float]:
+        """The maximum utilisation of a state, and how crowded its links are, both relative to the lower bound."""
+        load = total / self._scale
+        return float(load.max()), _CROWDING * float((np.maximum(0.0, load - _CROWDED) ** 4).sum()) / len(load)
+
+    def _step(self, heat: float) -> bool:
+        """Try one weight; whether it was taken."""
+        tried = self._candidate()
+        if tried is None:
+            return False
+        self.tries += 1
+        # Metropolis's rule, with the random number first, so that a state that is too bad ends the evaluation.
+        most = self._cost() - heat * np.log(1 - self._random.random())
+        peaks, crowds = self._peaks.copy(), self._crowds.copy()
+        changes: list[tuple[RoutedTraffic, Rerouted]] = []
+        highest = crowd = 0.0
+        for place in np.argsort(-self._peaks, kind="stable"):
+            change = self._states[place].change(*tried)
+            changes.append((self._states[place], change))
+            if change.shortest is not None:
+                peaks[place], crowds[place] = self._of(change.total)
+            highest, crowd = max(highest, peaks[place]), crowd + crowds[place] / len(crowds)
+            if highest + crowd > most:
+                return False
+        for state, change in changes:
+            state.take(change)
+        self.weights[tried[0]] = tried[1]
+        self._peaks, self._crowds = peaks, crowds
+        return True
+
+    def _candidate(self) -> tuple[int, float] | None:
+        """A link and a new weight, at which a path over it becomes as short as another, or one more or less."""
+        random, links = self._random, self._links
+        state = self._states[
+            int(np.argmax(self._peaks)) if random.random() < _AT_THE_TOP else random.integers(len(self._states))
+        ]
+        load = state.total / self._scale
+        if random.random() < _AT_THE_TOP:
+            matrix = int(np.argmax(load.max(axis=1)))
+            top = np.flatnonzero(load[matrix] >= _NEAR_THE_TOP * load[matrix].max())
+            link = int(random.choice(top))
+            flows = state.flows[matrix, link]
+            if not flows.sum() > 0:
+                return None
+            to = int(random.choice(len(flows), p=np.maximum(0.0, flows) / np.maximum(0.0, flows).sum()))
+            if random.random() < 0.5:
+                link = self._before(state, link, to)
+        else:
+            link, to = int(random.integers(len(links.sources))), int(random.integers(links.nodes))
+        beyond = state.distance[links.targets[link], to]
+        if not np.isfinite(beyond):
+            return None
+        if state.on[link, to]:
+            others = np.flatnonzero((links.sources == links.sources[link]) & np.isfinite(state.weights))
+            others = others[others != link]
+            least = (state.weights[others] + state.distance[links.targets[others], to]).min(initial=np.inf) - beyond
+        else:
+            least = state.distance[links.sources[link], to] - beyond
+        if not np.isfinite(least):
+            return None
+        weight = float(least) + int(random.integers(-1, 2))
+        if not 1 <= weight <= self._largest or weight == self.weights[link]:
+            return None
+        return link, weight
+
+    def _before(self, state: RoutedTraffic, link: int, to: int) -> int:
+        """A link over which traffic to a destination comes to a link, or this one."""
+        links = self._links
+        on = np.flatnonzero(state.on[:, to])
+        rest = state.weights[link] + state.distance[links.targets[link], to]
+        comes = state.distance[links.sources[on], links.sources[link]] + rest == state.distance[links.sources[on], to]
+        return int(self._random.choice(on[comes])) if comes.any() else link
