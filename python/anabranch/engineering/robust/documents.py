@@ -8,6 +8,7 @@ import numpy as np
 from anabranch.engineering.robust.failures import AfterFailure
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.protection import Protected
+from anabranch.engineering.robust.separation import Loads
 from anabranch.engineering.robust.solving import RobustRouting
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.routes import Path, Route, Routes
@@ -19,7 +20,6 @@ def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> d
     ``failures`` are the results of :func:`anabranch.engineering.robust.failures.after` for these splits.
     """
     network, loads = routing.problem.network, routing.loads
-    pair, amount = loads.matrix(loads.worst)
     return {
         "topology": network.topology.name,
         "method": routing.method,
@@ -28,27 +28,31 @@ def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> d
         "gap": routing.gap,
         "interrupted": routing.interrupted,
         "worst_link": list(routing.worst_link),
-        "worst_matrix": [
-            {
-                "src": network.names[network.pair_sources[p]],
-                "dst": network.names[network.pair_targets[p]],
-                "rate_bps": a,
-            }
-            for p, a in zip(pair.tolist(), amount.tolist(), strict=True)
-            if a > 0
-        ],
-        "links": [
-            {"src": source, "dst": target, "capacity_bps": capacity, "worst_case_load": load}
-            for (source, target), capacity, load in zip(
-                map(network.link_name, range(network.links)),
-                network.capacity.tolist(),
-                loads.load.tolist(),
-                strict=True,
-            )
-        ],
+        "worst_matrix": matrix_records(network, loads),
+        "links": link_records(network, loads),
         "failures": failure_records(network, failures),
         "splits": split_records(routing.splits),
     }
+
+
+def matrix_records(network: Network, loads: Loads) -> list[dict[str, Any]]:
+    """The entries of the worst matrix of the link of the greatest load, bit/s."""
+    pair, amount = loads.matrix(loads.worst)
+    return [
+        {"src": network.names[network.pair_sources[p]], "dst": network.names[network.pair_targets[p]], "rate_bps": a}
+        for p, a in zip(pair.tolist(), amount.tolist(), strict=True)
+        if a > 0
+    ]
+
+
+def link_records(network: Network, loads: Loads) -> list[dict[str, Any]]:
+    """The load of each link under its worst matrix."""
+    return [
+        {"src": source, "dst": target, "capacity_bps": capacity, "worst_case_load": load}
+        for (source, target), capacity, load in zip(
+            map(network.link_name, range(network.links)), network.capacity.tolist(), loads.load.tolist(), strict=True
+        )
+    ]
 
 
 def protected_document(found: Protected) -> dict[str, Any]:

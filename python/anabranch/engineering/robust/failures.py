@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.separation import worst_loads
@@ -130,6 +131,15 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
             links += both
         found.append(Failure(name, tuple(sorted(set(links)))))
     return found
+
+
+def cut_by(network: Network, failure: Failure) -> set[int]:
+    """The pairs between which a failure leaves no path in the network."""
+    links = Links(network)
+    weights = np.ones(network.links)
+    weights[list(failure.links)] = np.inf
+    distance = EqualCostPaths.of(links, weights, np.arange(network.nodes)).distance
+    return set(np.flatnonzero(~np.isfinite(distance[network.pair_sources, network.pair_targets])).tolist())
 
 
 def surviving(splits_paths: Splits, failure: Failure) -> Booleans:
