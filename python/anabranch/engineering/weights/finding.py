@@ -16,6 +16,8 @@ from anabranch.engineering.weights.judged import LARGEST_WEIGHT, Judged, inverse
 from anabranch.engineering.weights.search import Report, WeightSearch
 from anabranch.foundation.array_types import Floats, Integers
 
+_CASES = 64
+"""Of how many matrices and failures the search holds the flows, about."""
 _MOST_NUMBERS = 2**28
 """The most numbers that a search holds: 2 GiB."""
 _SHARE_OF_FLOWS = 0.3
@@ -124,7 +126,7 @@ def _check(links: Links, rates: Floats, states: int) -> None:
     if len(cut):
         source, target = (network.names[int(end)] for end in cut[0])
         raise RobustError(f"{network.topology.name}: {source} -> {target} has traffic, but no path")
-    numbers = states * len(rates) * network.links * network.nodes
+    numbers = min(states * len(rates), _CASES) * network.links * network.nodes
     if numbers > _MOST_NUMBERS:
         raise RobustError(
             f"{states - 1} failures, {len(rates)} matrices, {network.links} links and {network.nodes} nodes: the search "

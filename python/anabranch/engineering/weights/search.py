@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import Links, Rerouted, RoutedTraffic
+from anabranch.engineering.robust.ecmp import EqualCostPaths, Links, Rerouted, RoutedTraffic
 from anabranch.foundation.array_types import Floats, Integers
 
 Report = Callable[[float, int], None]
@@ -21,6 +21,8 @@ _TRIES = 2000
 """Steps of a round."""
 _HEATS = (0.02, 0.5, 0.1)
 """How much more cost a step may make at the beginning of a round, about, relative to the lower bound."""
+_ACTIVE, _SLICES = 8, 8
+"""How many of the heaviest cases come into the search at a time, and into how many parts its time is split while it bears not all."""
 _CLOSE = 1e-3
 """Weights within this share of the lower bound end the search."""
 _CROWDED, _CROWDING = 0.6, 0.02
@@ -38,7 +40,7 @@ class SearchEnd:
 
 
 class WeightSearch:
-    """One search: it holds the traffic of every state under the present weights."""
+    """One search. It holds the traffic of the heaviest cases under the present weights; a case is a matrix after a failure, or after none."""
 
     def __init__(
         self, links: Links, rates: Floats, down: Sequence[Integers], bound: float, largest: int, seed: int
@@ -47,44 +49,67 @@ class WeightSearch:
         self._links, self._rates, self._down, self._bound, self._largest = links, rates, down, bound, largest
         self._random = np.random.default_rng(seed)
         self._scale = links.network.capacity * bound
+        self._cases = [(state, matrix) for state in range(len(down)) for matrix in range(len(rates))]
+        self._active: set[int] = set()
         self.tries = 0
 
     def run(self, starts: Sequence[Floats], limit_s: float, report: Report) -> SearchEnd:
         """The best weights found from the best of some, until the time is up, Ctrl-C, or the lower bound is close."""
         began = time.monotonic()
-        first = min(starts, key=self._cost_of)
-        self._begin(first)
-        best, least = first.copy(), self._peak()
-        interrupted = False
-        rounds = 0
+        first = min(starts, key=lambda weights: float(self._all(weights).max()))
+        best, least, interrupted, rounds = first.copy(), float(self._all(first).max()), False, 0
+        light = best
         try:
             while least > 1 + _CLOSE and time.monotonic() - began < limit_s:
-                if rounds:
-                    self._begin(best if rounds % 2 else first)
+                self._begin(best if rounds % 2 or not rounds else first)
                 heat = _HEATS[rounds % len(_HEATS)]
                 rounds += 1
+                until = (
+                    limit_s if len(self._active) == len(self._cases) else time.monotonic() - began + limit_s / _SLICES
+                )
+                light, peak = self.weights.copy(), self._peak()
                 for step in range(_TRIES):
-                    elapsed = (time.monotonic() - began) / limit_s
-                    if elapsed >= 1 or least <= 1 + _CLOSE:
+                    elapsed = (time.monotonic() - began) / min(limit_s, until)
+                    if elapsed >= 1 or peak <= 1 + _CLOSE:
                         break
-                    cooled = heat * (1 - max(step / _TRIES, elapsed)) ** 2
-                    if self._step(cooled) and self._peak() < least:
-                        least, best = self._peak(), self.weights.copy()
-                    report(least * self._bound, self.tries)
+                    if self._step(heat * (1 - max(step / _TRIES, elapsed)) ** 2) and self._peak() < peak:
+                        light, peak = self.weights.copy(), self._peak()
+                    report(min(least, peak) * self._bound, self.tries)
+                everywhere = self._all(light)
+                self._activate(everywhere)
+                if everywhere.max() < least:
+                    best, least = light, float(everywhere.max())
         except KeyboardInterrupt:
             interrupted = True
+            if self._all(light).max() < least:
+                best = light
         return SearchEnd(best, self.tries, interrupted)
+
+    def _all(self, weights: Floats) -> Floats:
+        """The maximum utilisation of each case, relative to the lower bound."""
+        peaks = []
+        for down in self._down:
+            up = weights.copy()
+            up[down] = np.inf
+            paths = EqualCostPaths.of(self._links, up, np.arange(self._links.nodes))
+            for one in self._rates:
+                peaks.append(float((paths.flows(one[None])[0].sum(axis=-1) / self._scale).max()))
+        return np.array(peaks)
+
+    def _activate(self, peaks: Floats) -> None:
+        """Have the search bear the heaviest cases."""
+        self._active |= set(np.argsort(-peaks, kind="stable")[:_ACTIVE].tolist())
 
     def _begin(self, weights: Floats) -> None:
         self.weights = weights.copy()
-        self._states = [RoutedTraffic(self._links, weights, self._rates, down) for down in self._down]
+        self._activate(self._all(weights))
+        cases = [self._cases[place] for place in sorted(self._active)]
+        self._states = [
+            RoutedTraffic(self._links, weights, self._rates[[matrix]], self._down[state]) for state, matrix in cases
+        ]
         costs = [self._of(state.total) for state in self._states]
         self._peaks = np.array([peak for peak, _ in costs])
         self._crowds = np.array([crowd for _, crowd in costs])
-
-    def _cost_of(self, weights: Floats) -> float:
-        self._begin(weights)
-        return self._cost()
 
     def _peak(self) -> float:
         return float(self._peaks.max())
