@@ -1,4 +1,4 @@
-"""Lines about the pairs whose traffic failures cut."""
+"""Lines about what failures do: the pairs whose traffic they cut, and how probable that is."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-def lost_lines(network: "Network", after: "Sequence[AfterFailure]") -> Iterator[str]:
-    """After how many failures traffic is lost, and for some of them which pairs have it; no line if none is."""
+def lost_lines(network: "Network", load_before: float, after: "Sequence[AfterFailure]") -> Iterator[str]:
+    """After how many failures traffic is lost, and for some of them which pairs have it; and the availability, if failures have probabilities."""
+    from anabranch.engineering.robust.failures import availability
+
+    known = availability(load_before, after)
+    if known is not None:
+        yield f"within capacity  with probability {known.within_capacity:.9g}, no traffic lost; {1 - known.judged:.2g} are several failures at once"
     lost = [one for one in after if one.lost_pairs]
     if not lost:
         return

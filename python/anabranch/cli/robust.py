@@ -357,7 +357,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 def _print_protection(found: "Protected", failures: int) -> None:
     tell(f"worst-case load  {load_text(found.load)} over {failures} failures, {load_text(found.load_before)} without")
     tell(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
-    _print_failures(found.problem.network, found.after)
+    _print_failures(found.problem.network, found.load_before, found.after)
 
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
@@ -372,10 +372,10 @@ def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "lis
     return found
 
 
-def _print_failures(network: "Network", found: "Sequence[AfterFailure]") -> None:
+def _print_failures(network: "Network", load_before: float, found: "Sequence[AfterFailure]") -> None:
     worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
     tell(f"after failures   {', '.join(f'{one.failure.name} {load_text(one.load, 4)}' for one in worst)}")
-    for line in lost_lines(network, found):
+    for line in lost_lines(network, load_before, found):
         tell(line)
 
 
@@ -390,7 +390,7 @@ def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
     tell(f"worst traffic    {traffic_text(document['worst_matrix'])}")
     tell(f"pairs            {len(document['splits'])}, {single} of them on a single path")
     if failures:
-        _print_failures(routing.problem.network, failures)
+        _print_failures(routing.problem.network, routing.worst_case_load, failures)
         for line in _ways_out(routing, failures):
             tell(line)
 

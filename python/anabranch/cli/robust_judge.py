@@ -110,7 +110,12 @@ def _optimum(
 
 
 def _document(given: str, network: "Network", states: "Sequence[State]", optimum: Optimum | None) -> dict[str, Any]:
-    from anabranch.engineering.robust.documents import failure_records, link_records, matrix_records
+    from anabranch.engineering.robust.documents import (
+        availability_record,
+        failure_records,
+        link_records,
+        matrix_records,
+    )
 
     whole, *after = states
     records = failure_records(network, [one.after for one in after])
@@ -124,6 +129,7 @@ def _document(given: str, network: "Network", states: "Sequence[State]", optimum
         else {"over": optimum.over, "load": optimum.load, "lower_bound": optimum.lower_bound},
         "worst_matrix": matrix_records(network, whole.loads),
         "links": link_records(network, whole.loads),
+        **availability_record(whole.load, [one.after for one in after]),
         "failures": [
             record | _worst(network, one) | {"worst_matrix": matrix_records(network, one.loads), "optimum": least}
             for record, one, least in zip(records, after, best, strict=True)
@@ -165,7 +171,7 @@ def _print(given: str, network: "Network", states: "Sequence[State]", optimum: O
             rows.append((one.after.failure.name, ends, load_text(one.load), *best, traffic))
         more = [f"and {len(after) - _SHOWN} failures of less load: --json has all"] if len(after) > _SHOWN else []
         print_table(TextTable(head, rows, text_columns=2, notes=more))
-        for line in lost_lines(network, [one.after for one in after]):
+        for line in lost_lines(network, whole.load, [one.after for one in after]):
             tell(line)
 
 

@@ -160,7 +160,7 @@ def _print(found: "Found", names: list[str]) -> None:
         )
     tell(f"greatest load    {' -> '.join(found.network.link_name(found.best.link))}{_of_matrix(found, names)}")
     tell(f"weights          {int(found.best.weights.min())} to {int(found.best.weights.max())}, {found.tries:,} tried")
-    for line in lost_lines(found.network, failures):
+    for line in lost_lines(found.network, found.best.load_before, failures):
         tell(line)
 
 

@@ -127,7 +127,7 @@ def test_an_export_is_read_back(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
 def test_a_plan_is_judged_with_its_load(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     bounds = PAPER[1:]
-    planned = document(capsys, "plan", *bounds, "--out", str(tmp_path))
+    planned = document(capsys, "plan", *bounds, "--paths", "2", "--load", "1", "--out", str(tmp_path))
     judged = document(capsys, *PAPER, "--judge", str(tmp_path / "plan.json"))
     assert judged["worst_case_load"] == pytest.approx(planned["worst_case_load"], rel=1e-6)
 
@@ -171,6 +171,42 @@ def test_a_failure_that_cuts_no_traffic_is_no_loss(capsys: pytest.CaptureFixture
     _, out, _ = run(capsys, *ring, "--matrix", str(tmp_path / "a-to-d.csv"), "--judge", "hop-count")
     assert "lost traffic     after 1 failure; " in out
     assert "c - d cuts a -> d\n" in out
+
+
+def test_probabilities_of_failures_add_up_to_the_availability(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Two ducts: the loss of c - d (2 %) cuts a -> d, that of c - a (10 %) only moves it."""
+    given = [*line_with_a_ring(tmp_path)[:2], "--matrix", str(tmp_path / "a-to-d.csv"), "--judge", "hop-count"]
+    groups = {
+        "ring": {"links": [["a", "c"]], "probability": 0.1},
+        "spur": {"links": [["c", "d"]], "probability": 0.02},
+    }
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    judged = document(capsys, *given, "--fail", str(tmp_path / "groups.json"))
+    assert judged["availability"]["within_capacity"] == pytest.approx(0.98)
+    assert judged["availability"]["judged"] == pytest.approx(1 - 0.1 * 0.02)
+    _, out, _ = run(capsys, *given, "--fail", str(tmp_path / "groups.json"))
+    assert "within capacity  with probability 0.98, no traffic lost; 0.002 are several failures at once" in out
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ({"links": [["a", "b"]], "probability": 1}, "x: probability 1 must be from 0 to less than 1"),
+        ({"links": [["a", "b"]], "chance": 0.1}, 'x: must be a list of links, or {"links"'),
+        ([["a", "b"]], "x: has no probability, though others have"),
+    ],
+)
+def test_a_wrong_probability_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, group: object, message: str
+) -> None:
+    ring = line_with_a_ring(tmp_path)[:2]
+    groups = {"x": group, "y": {"links": [["c", "d"]], "probability": 0.1}}
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    code, _, error = run(capsys, *ring, "--hose", "1Mbps", "--judge", "ospf", "--fail", str(tmp_path / "groups.json"))
+    assert code == 1
+    assert message in error
 
 
 def test_lost_traffic_names_the_pairs_and_what_would_carry_it(

@@ -29,6 +29,8 @@ class Failure:
     links: tuple[int, ...]
     nodes: tuple[int, ...] = ()
     """Nodes that fail with all their links. What they send and receive is no lost traffic of others."""
+    probability: float | None = None
+    """That it is present at some time, independently of the others."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def single_links(network: Network) -> list[Failure]:
 def shared_risks(path: Path, network: Network) -> list[Failure]:
     """Groups of links from JSON: ``{"duct 7": [["A", "B"], ["A", "C"]]}``; each link fails both ways.
 
+    With a probability for each: ``{"duct 7": {"links": [["A", "B"]], "probability": 0.001}}``.
+
     Raises:
         InputError: the file cannot be read, or it is not JSON.
         RobustError: it is not that.
@@ -119,8 +123,9 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
         raise RobustError(f'{path}: must be groups of links by name, such as {{"duct 7": [["A", "B"], ["A", "C"]]}}')
     place = {name: index for index, name in enumerate(network.names)}
     found = []
-    for name, ends in document.items():
+    for name, given in document.items():
         links: list[int] = []
+        ends, probability = _with_probability(given, f"{path}: {name}")
         for pair in ends if isinstance(ends, list) and ends else [ends]:
             if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
                 raise RobustError(f'{path}: {name}: {pair!r} is no link; a link is its two ends, such as ["A", "B"]')
@@ -129,8 +134,44 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
             if not both:
                 raise RobustError(f"{path}: {name}: there is no link between {pair[0]} and {pair[1]}")
             links += both
-        found.append(Failure(name, tuple(sorted(set(links)))))
+        found.append(Failure(name, tuple(sorted(set(links))), probability=probability))
+    without = next((one.name for one in found if one.probability is None), None)
+    if without is not None and any(one.probability is not None for one in found):
+        raise RobustError(f"{path}: {without}: has no probability, though others have; give all of them one, or none")
     return found
+
+
+def _with_probability(given: object, where: str) -> tuple[object, float | None]:
+    if not isinstance(given, dict):
+        return given, None
+    if given.keys() != {"links", "probability"}:
+        raise RobustError(f'{where}: must be a list of links, or {{"links": [["A", "B"]], "probability": 0.001}}')
+    probability = given["probability"]
+    if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability < 1:
+        raise RobustError(f"{where}: probability {probability!r:.60} must be from 0 to less than 1")
+    return given["links"], float(probability)
+
+
+@dataclass(frozen=True)
+class Availability:
+    """How probable states of the network are, if failures are independent."""
+
+    within_capacity: float
+    """That no failure or exactly one is present, no link is overloaded, and no traffic is lost."""
+    judged: float
+    """That no failure or exactly one is present."""
+
+
+def availability(load_before: float, after: Sequence[AfterFailure]) -> Availability | None:
+    """The availability; ``None`` if failures have no probability."""
+    each = [one.failure.probability for one in after if one.failure.probability is not None]
+    if not after or len(each) < len(after):
+        return None
+    none = math.prod(1 - one for one in each)
+    alone = [none * one / (1 - one) for one in each]
+    fit = [one.load <= 1 and not one.lost_pairs for one in after]
+    within = none * (load_before <= 1) + sum(share for share, fits in zip(alone, fit, strict=True) if fits)
+    return Availability(within, none + sum(alone))
 
 
 def cut_by(network: Network, failure: Failure) -> set[int]:

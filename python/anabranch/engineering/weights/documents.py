@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.engineering.robust.documents import failure_records
+from anabranch.engineering.robust.documents import availability_record, failure_records
 from anabranch.engineering.weights.finding import Found
 
 
@@ -20,6 +20,7 @@ def document(found: Found, matrices: Sequence[str]) -> dict[str, Any]:
                 "load_without_failure": one.load_before,
                 "worst_link": list(network.link_name(one.link)),
                 "load_of_matrices": one.loads.tolist(),
+                **availability_record(one.load_before, one.after),
                 "failures": failure_records(network, one.after),
             }
             for one in found.judged
