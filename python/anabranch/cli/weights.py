@@ -17,6 +17,7 @@ from anabranch.cli.options import (
     Directed,
     Json,
     Part,
+    Share,
     TopologyName,
     Whole,
     between,
@@ -44,6 +45,7 @@ class Searching:
         _MOST_WEIGHT
     )
     limit: Annotated[str, Parameter(help="Time limit of the search.")] = "10s"
+    gap: Annotated[Share, Parameter(help="The search ends within this share of the lower bound.")] = 0.001
     seed: Annotated[Whole, Parameter(help="Seed of the search.")] = 1
 
 
@@ -101,6 +103,8 @@ def weights(
     limit_s = seconds("--limit", searching.limit)
     if not limit_s > 0:
         raise UsageError(f"--limit {searching.limit}: must be more than 0, such as 10s")
+    if not 0 <= searching.gap < 1:
+        raise UsageError(f"--gap {searching.gap:g}: must be at least 0 and less than 1, such as 0.001 or 0.1%")
     if searching.seed < 0:
         raise UsageError(f"--seed {searching.seed}: must be at least 0")
     if output.out is not None:
@@ -122,6 +126,7 @@ def weights(
             failures,
             largest=searching.max_weight,
             limit_s=limit_s,
+            gap=searching.gap,
             seed=searching.seed,
             report=progress,
         )

@@ -88,6 +88,7 @@ def test_ctrl_c_keeps_the_best_weights_so_far(
         (["--fail", "cables"], 1, '--fail cables: must be "links", links=2, "nodes", or a file'),
         (["--fail", "links=9"], 1, "--fail links=9: must be links=1 to links=3"),
         (["--out", "weights.csv"], 2, "--out weights.csv: must end in .json"),
+        (["--gap", "200%"], 2, "--gap 2: must be at least 0 and less than 1"),
         (["--seed", "-1"], 2, "--seed -1: must be at least 0"),
     ],
 )

@@ -13,7 +13,7 @@ from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.weights.flow import bound_of, optimal_flow
 from anabranch.engineering.weights.judged import LARGEST_WEIGHT, Judged, inverse_capacity, judge
-from anabranch.engineering.weights.search import Report, WeightSearch
+from anabranch.engineering.weights.search import GAP, Report, WeightSearch
 from anabranch.foundation.array_types import Floats, Integers
 
 _CASES = 64
@@ -64,6 +64,7 @@ def find(
     *,
     largest: int = LARGEST_WEIGHT,
     limit_s: float = 10.0,
+    gap: float = GAP,
     seed: int = 1,
     report: Report = silent,
 ) -> Found:
@@ -74,7 +75,8 @@ def find(
         matrices: bit/s, each of shape (nodes, nodes).
         failures: routers take the shortest paths that are left; traffic without one is lost and loads nothing.
         largest: the greatest weight.
-        limit_s: seconds that the search takes at most. It ends sooner within 0.1 % of the lower bound.
+        limit_s: seconds that the search takes at most.
+        gap: the search ends sooner if the greatest load is within this share of the lower bound.
         seed: of the search. The answer depends on the time as well.
         report: is told how far the search is.
 
@@ -103,7 +105,7 @@ def find(
             optimum, bound, flows = max(optimum, found.load), max(bound, found.lower_bound), flows + 1
             before = optimum if state == 0 else before
         search = WeightSearch(links, rates, down, bound, largest, seed)
-        end = search.run(list(starts.values()), began + limit_s - time.monotonic(), report)
+        end = search.run(list(starts.values()), began + limit_s - time.monotonic(), gap, report)
         best, tries, interrupted = end.weights, end.tries, end.interrupted
     except KeyboardInterrupt:
         interrupted = True

@@ -23,8 +23,8 @@ _HEATS = (0.02, 0.5, 0.1)
 """How much more cost a step may make at the beginning of a round, about, relative to the lower bound."""
 _ACTIVE, _SLICES = 8, 8
 """How many of the heaviest cases come into the search at a time, and into how many parts its time is split while it bears not all."""
-_CLOSE = 1e-3
-"""Weights within this share of the lower bound end the search."""
+GAP = 1e-3
+"""The gap to the lower bound, relative to it, at which the search ends."""
 _CROWDED, _CROWDING = 0.6, 0.02
 """Links above this share of the lower bound add a little to the cost, so that a step can be better without a lower maximum."""
 _AT_THE_TOP, _NEAR_THE_TOP = 0.6, 0.97
@@ -53,14 +53,14 @@ class WeightSearch:
         self._active: set[int] = set()
         self.tries = 0
 
-    def run(self, starts: Sequence[Floats], limit_s: float, report: Report) -> SearchEnd:
+    def run(self, starts: Sequence[Floats], limit_s: float, gap: float, report: Report) -> SearchEnd:
         """The best weights found from the best of some, until the time is up, Ctrl-C, or the lower bound is close."""
         began = time.monotonic()
         first = min(starts, key=lambda weights: float(self._all(weights).max()))
         best, least, interrupted, rounds = first.copy(), float(self._all(first).max()), False, 0
         light = best
         try:
-            while least > 1 + _CLOSE and time.monotonic() - began < limit_s:
+            while least > 1 + gap and time.monotonic() - began < limit_s:
                 self._begin(best if rounds % 2 or not rounds else first)
                 heat = _HEATS[rounds % len(_HEATS)]
                 rounds += 1
@@ -70,7 +70,7 @@ class WeightSearch:
                 light, peak = self.weights.copy(), self._peak()
                 for step in range(_TRIES):
                     elapsed = (time.monotonic() - began) / min(limit_s, until)
-                    if elapsed >= 1 or peak <= 1 + _CLOSE:
+                    if elapsed >= 1 or peak <= 1 + gap:
                         break
                     if self._step(heat * (1 - max(step / _TRIES, elapsed)) ** 2) and self._peak() < peak:
                         light, peak = self.weights.copy(), self._peak()
