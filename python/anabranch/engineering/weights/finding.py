@@ -92,7 +92,8 @@ def find(
     judged = [judge(links, name, weights, rates, failures) for name, weights in starts.items()]
     states = _heaviest(judged[0], len(rates))
     ones = np.ones(network.links)
-    before, optimum, bound, flows = 0.0, 0.0, max(bound_of(links, one, ones, ones > 0) for one in rates), 0
+    before, optimum, flows = 0.0, 0.0, 0
+    bound = whole = max(bound_of(links, one, ones, ones > 0) for one in rates)
     best, tries, interrupted = min(judged, key=lambda one: one.load).weights, 0, False
     try:
         for state, matrix in states:
@@ -103,8 +104,8 @@ def find(
             except OutOfTime:
                 break
             optimum, bound, flows = max(optimum, found.load), max(bound, found.lower_bound), flows + 1
-            before = optimum if state == 0 else before
-        search = WeightSearch(links, rates, down, bound, largest, seed)
+            before, whole = (optimum, bound) if state == 0 else (before, whole)
+        search = WeightSearch(links, rates, down, (bound, whole), largest, seed)
         end = search.run(list(starts.values()), began + limit_s - time.monotonic(), gap, report)
         best, tries, interrupted = end.weights, end.tries, end.interrupted
     except KeyboardInterrupt:

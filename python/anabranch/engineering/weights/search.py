@@ -27,6 +27,8 @@ GAP = 1e-3
 """The gap to the lower bound, relative to it, at which the search ends."""
 _CROWDED, _CROWDING = 0.6, 0.02
 """Links above this share of the lower bound add a little to the cost, so that a step can be better without a lower maximum."""
+_WITHOUT_FAILURE = 0.005
+"""How much of the greatest load without failures is added, where there are failures."""
 _AT_THE_TOP, _NEAR_THE_TOP = 0.6, 0.97
 
 
@@ -43,45 +45,61 @@ class WeightSearch:
     """One search. It holds the traffic of the heaviest cases under the present weights; a case is a matrix after a failure, or after none."""
 
     def __init__(
-        self, links: Links, rates: Floats, down: Sequence[Integers], bound: float, largest: int, seed: int
+        self,
+        links: Links,
+        rates: Floats,
+        down: Sequence[Integers],
+        bounds: tuple[float, float],
+        largest: int,
+        seed: int,
     ) -> None:
-        """``rates`` (matrices, nodes, nodes) in bit/s; ``down`` the failed links of each state; ``bound`` a lower bound on the maximum utilisation."""
+        """``rates`` (matrices, nodes, nodes) in bit/s; ``down`` the failed links of each state, of the first none.
+
+        ``bounds`` are lower bounds on the maximum utilisation of all states, and of the first.
+        """
+        bound = bounds[0]
         self._links, self._rates, self._down, self._bound, self._largest = links, rates, down, bound, largest
         self._random = np.random.default_rng(seed)
         self._scale = links.network.capacity * bound
         self._cases = [(state, matrix) for state in range(len(down)) for matrix in range(len(rates))]
+        self._whole = len(rates)
+        self._whole_bound = bounds[1] / bound
         self._active: set[int] = set()
         self.tries = 0
 
     def run(self, starts: Sequence[Floats], limit_s: float, gap: float, report: Report) -> SearchEnd:
         """The best weights found from the best of some, until the time is up, Ctrl-C, or the lower bound is close."""
         began = time.monotonic()
-        first = min(starts, key=lambda weights: float(self._all(weights).max()))
-        best, least, interrupted, rounds = first.copy(), float(self._all(first).max()), False, 0
-        light = best
+        self._gap = gap
+        first = min(starts, key=lambda weights: self._score(self._all(weights)))
+        peaks = self._all(first)
+        best, least, end, interrupted, rounds = first.copy(), self._score(peaks), self._end(), False, 0
+        light, highest = best, float(peaks.max())
         try:
-            while least > 1 + gap and time.monotonic() - began < limit_s:
+            while least > end and time.monotonic() - began < limit_s:
                 self._begin(best if rounds % 2 or not rounds else first)
                 heat = _HEATS[rounds % len(_HEATS)]
                 rounds += 1
-                until = (
-                    limit_s if len(self._active) == len(self._cases) else time.monotonic() - began + limit_s / _SLICES
-                )
-                light, peak = self.weights.copy(), self._peak()
+                all_active = len(self._active) == len(self._cases)
+                until = limit_s if all_active else time.monotonic() - began + limit_s / _SLICES
+                light, score = self.weights.copy(), self._score(self._active_peaks())
                 for step in range(_TRIES):
                     elapsed = (time.monotonic() - began) / min(limit_s, until)
-                    if elapsed >= 1 or peak <= 1 + gap:
+                    if elapsed >= 1 or score <= end:
                         break
-                    if self._step(heat * (1 - max(step / _TRIES, elapsed)) ** 2) and self._peak() < peak:
-                        light, peak = self.weights.copy(), self._peak()
-                    report(min(least, peak) * self._bound, self.tries)
+                    if self._step(heat * (1 - max(step / _TRIES, elapsed)) ** 2):
+                        found = self._score(self._active_peaks())
+                        if found < score:
+                            light, score = self.weights.copy(), found
+                            highest = min(highest, self._peak()) if all_active else highest
+                    report(highest * self._bound, self.tries)
                 everywhere = self._all(light)
                 self._activate(everywhere)
-                if everywhere.max() < least:
-                    best, least = light, float(everywhere.max())
+                if self._score(everywhere) < least:
+                    best, least, highest = light, self._score(everywhere), float(everywhere.max())
         except KeyboardInterrupt:
             interrupted = True
-            if self._all(light).max() < least:
+            if self._score(self._all(light)) < least:
                 best = light
         return SearchEnd(best, self.tries, interrupted)
 
@@ -96,9 +114,29 @@ class WeightSearch:
                 peaks.append(float((paths.flows(one[None])[0].sum(axis=-1) / self._scale).max()))
         return np.array(peaks)
 
+    def _score(self, peaks: Floats) -> float:
+        """What the best weights have the least of: the greatest load, then that without failures. Closer than the gap counts nothing."""
+        least = max(float(peaks.max()), 1 + self._gap)
+        return least + self._added * max(float(peaks[: self._whole].max()), self._whole_bound * (1 + self._gap))
+
+    def _end(self) -> float:
+        """The least score."""
+        return (1 + self._gap) * (1 + self._added * self._whole_bound)
+
+    @property
+    def _added(self) -> float:
+        return _WITHOUT_FAILURE if len(self._down) > 1 else 0.0
+
+    def _active_peaks(self) -> Floats:
+        """Of each case, 0 where the search does not bear it."""
+        peaks = np.zeros(len(self._cases))
+        peaks[sorted(self._active)] = self._peaks
+        return peaks
+
     def _activate(self, peaks: Floats) -> None:
-        """Have the search bear the heaviest cases."""
-        self._active |= set(np.argsort(-peaks, kind="stable")[:_ACTIVE].tolist())
+        """Have the search bear the heaviest cases, and the heaviest without failures."""
+        for some in (peaks, peaks[: self._whole]):
+            self._active |= set(np.argsort(-some, kind="stable")[:_ACTIVE].tolist())
 
     def _begin(self, weights: Floats) -> None:
         self.weights = weights.copy()
@@ -107,6 +145,7 @@ class WeightSearch:
         self._states = [
             RoutedTraffic(self._links, weights, self._rates[[matrix]], self._down[state]) for state, matrix in cases
         ]
+        self._wholes = np.array([state == 0 for state, _ in cases])
         costs = [self._of(state.total) for state in self._states]
         self._peaks = np.array([peak for peak, _ in costs])
         self._crowds = np.array([crowd for _, crowd in costs])
@@ -115,7 +154,7 @@ class WeightSearch:
         return float(self._peaks.max())
 
     def _cost(self) -> float:
-        return self._peak() + float(self._crowds.mean())
+        return self._peak() + self._added * float(self._peaks[self._wholes].max()) + float(self._crowds.mean())
 
     def _of(self, total: Floats) -> tuple[float, float]:
         """The maximum utilisation of a state, and how crowded its links are, both relative to the lower bound."""
@@ -132,14 +171,15 @@ class WeightSearch:
         most = self._cost() - heat * np.log(1 - self._random.random())
         peaks, crowds = self._peaks.copy(), self._crowds.copy()
         changes: list[tuple[RoutedTraffic, Rerouted]] = []
-        highest = crowd = 0.0
+        highest = whole = crowd = 0.0
         for place in np.argsort(-self._peaks, kind="stable"):
             change = self._states[place].change(*tried)
             changes.append((self._states[place], change))
             if change.shortest is not None:
                 peaks[place], crowds[place] = self._of(change.total)
             highest, crowd = max(highest, peaks[place]), crowd + crowds[place] / len(crowds)
-            if highest + crowd > most:
+            whole = max(whole, peaks[place] * self._added * self._wholes[place])
+            if highest + whole + crowd > most:
                 return False
         for state, change in changes:
             state.take(change)
@@ -150,9 +190,9 @@ class WeightSearch:
     def _candidate(self) -> tuple[int, float] | None:
         """A link and a new weight, at which a path over it becomes as short as another, or one more or less."""
         random, links = self._random, self._links
-        state = self._states[
-            int(np.argmax(self._peaks)) if random.random() < _AT_THE_TOP else random.integers(len(self._states))
-        ]
+        closed = self._peak() <= 1 + self._gap
+        worst = int(np.argmax(np.where(self._wholes, self._peaks, 0.0) if closed else self._peaks))
+        state = self._states[worst if random.random() < _AT_THE_TOP else random.integers(len(self._states))]
         load = state.total / self._scale
         if random.random() < _AT_THE_TOP:
             matrix = int(np.argmax(load.max(axis=1)))
