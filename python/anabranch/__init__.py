@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch.compile.warnings import route_warnings
-    from anabranch.engineering import plan, predict, robust, routes
+    from anabranch.engineering import plan, predict, robust, routes, weights
     from anabranch.engines import control, drill
     from anabranch.engines.control import Control
     from anabranch.network import topologies
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Control", "Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "control", "drill", "flow_trace", "plan",
     "predict", "report", "robust", "route_warnings", "routes", "run", "statistics", "sweep", "topologies", "version",
+    "weights",
 ]  # fmt: skip
 
 _HOMES = {
@@ -55,6 +56,7 @@ _MODULES = {
     "statistics": "anabranch.results.statistics",
     "sweep": "anabranch.studies.sweep",
     "topologies": "anabranch.network.topologies",
+    "weights": "anabranch.engineering.weights",
 }
 """Where a module of the API lies. It may also be imported as ``anabranch.NAME``."""
 

@@ -1,6 +1,6 @@
 """``anabranch robust``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.lost_traffic import lost_lines
 from anabranch.cli.options import (
     FAILURES,
     OUTPUT,
@@ -40,7 +41,11 @@ if TYPE_CHECKING:
     from anabranch.engineering.robust.protection import Protected
 
 _SHOWN = 10
-_UNUSED = {"--sweep": ("--single", "--limit", "--fail", "--protect", "--out"), "--protect": ("--limit", "--method")}
+_UNUSED = {
+    "--sweep": ("--single", "--limit", "--fail", "--protect", "--out"),
+    "--protect": ("--limit", "--method"),
+    "--judge": ("--single", "--sweep", "--protect"),
+}
 """Options that would change nothing beside one of these."""
 
 
@@ -58,6 +63,13 @@ class Candidates:
         Literal["links", "delay", "hop-count", "first-found"],
         Parameter(help="Order of equally short paths: by link numbers, delay, hops, or as networkx finds them."),
     ] = "links"
+    judge: Annotated[
+        str | None,
+        Parameter(
+            help="Judge a routing as it is: equal-cost multipath by hop-count, ospf, cost or delay, or a file of splits, "
+            "routes, weights, or an export."
+        ),
+    ] = None
     single: Annotated[
         Share, Parameter(help="Pairs that use only their shortest path, longest candidates first: 0.4 or 40%.")
     ] = 0.0
@@ -89,7 +101,8 @@ class Failing:
     fail: Annotated[
         str | None,
         Parameter(
-            help='Also compute the load after failures of "links", one at a time, or of groups of links in a file.'
+            help='Also compute the load after failures: of "links" or "nodes", one at a time, of one or two links (links=2), '
+            "or of groups of links in a file."
         ),
     ] = None
     protect: Annotated[
@@ -160,7 +173,23 @@ def robust(
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
     network = Network.of(load_warned(topology, directed, part, given), capacity_bps)
-    chosen = _problem(network, traffic.model(network, box), candidates)
+    model = traffic.model(network, box)
+    limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
+    if candidates.judge is not None:
+        from anabranch.cli.robust_judge import judge
+
+        failures = _failures(network, failing.fail)
+        return judge(
+            candidates.judge,
+            network,
+            model,
+            failures,
+            lambda: _problem(network, model, candidates),
+            solving,
+            limit_s,
+            output,
+        )
+    chosen = _problem(network, model, candidates)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)
     problem = with_single_paths(chosen, round(100 * candidates.single, 9))
@@ -169,7 +198,6 @@ def robust(
         if failing.fail is None:
             raise UsageError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, solving.gap, output)
-    limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
     with BoundsProgress() as progress:
         routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
     verify(routing)
@@ -306,11 +334,9 @@ def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) 
 
 
 def _failures(network: "Network", fail: str | None) -> "list[Failure]":
-    from anabranch.engineering.robust.failures import shared_risks, single_links
+    from anabranch.engineering.robust.failures import failures_of
 
-    if fail is None:
-        return []
-    return single_links(network) if fail == "links" else shared_risks(Path(fail), network)
+    return [] if fail is None else failures_of(fail, network)
 
 
 def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
@@ -331,7 +357,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 def _print_protection(found: "Protected", failures: int) -> None:
     tell(f"worst-case load  {load_text(found.load)} over {failures} failures, {load_text(found.load_before)} without")
     tell(f"lower bound      {load_text(found.lower_bound)}   gap {found.gap:.2g}")
-    _print_failures(found.after)
+    _print_failures(found.problem.network, found.load_before, found.after)
 
 
 def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "list[AfterFailure]":
@@ -346,12 +372,11 @@ def _after_failures(routing: "RobustRouting", failures: "list[Failure]") -> "lis
     return found
 
 
-def _print_failures(found: "Sequence[AfterFailure]") -> None:
+def _print_failures(network: "Network", load_before: float, found: "Sequence[AfterFailure]") -> None:
     worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
     tell(f"after failures   {', '.join(f'{one.failure.name} {load_text(one.load, 4)}' for one in worst)}")
-    lost = [one for one in found if one.lost_pairs]
-    if lost:
-        tell(f"lost traffic     after {len(lost)} failures some pairs have no path left")
+    for line in lost_lines(network, load_before, found):
+        tell(line)
 
 
 def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
@@ -363,12 +388,36 @@ def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
     tell(f"worst-case load  {load_text(routing.worst_case_load)}")
     tell(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
     tell(f"worst link       {' -> '.join(routing.worst_link)}")
-    rates = sorted(document["worst_matrix"], key=lambda entry: -entry["rate_bps"])
+    tell(f"worst traffic    {traffic_text(document['worst_matrix'])}")
+    tell(f"pairs            {sum(sending)}, {single} of them on a single path")
+    if failures:
+        _print_failures(routing.problem.network, routing.worst_case_load, failures)
+        for line in _ways_out(routing, failures):
+            tell(line)
+
+
+def _ways_out(routing: "RobustRouting", failures: "Sequence[AfterFailure]") -> "Iterator[str]":
+    """What would carry the lost traffic: it is lost if no path in use is left, though there may be others."""
+    from anabranch.engineering.robust.failures import cut_by, surviving
+
+    network, splits = routing.problem.network, routing.splits
+    by_candidates = by_others = 0
+    for one in failures:
+        if one.lost_pairs:
+            left = set(splits.candidates.pair[surviving(splits, one.failure)].tolist())
+            cut = cut_by(network, one.failure)
+            by_candidates += sum(pair in left for pair in one.lost_pairs)
+            by_others += sum(pair not in left and pair not in cut for pair in one.lost_pairs)
+    if by_candidates:
+        yield f"                 candidate paths are left for {by_candidates} of them: --protect uses these"
+    if by_others:
+        yield f"                 other paths are left for {by_others} of them: --paths disjoint=2 --protect uses these"
+
+
+def traffic_text(matrix: "Sequence[dict[str, Any]]") -> str:
+    """The greatest rates of a matrix in a document."""
+    rates = sorted(matrix, key=lambda entry: -entry["rate_bps"])
     shown = ", ".join(
         f"{entry['src']} -> {entry['dst']} {entry['rate_bps'] / 1e6:g} Mbit/s" for entry in rates[:_SHOWN]
     )
-    more = f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
-    tell(f"worst traffic    {shown}{more}")
-    tell(f"pairs            {sum(sending)}, {single} of them on a single path")
-    if failures:
-        _print_failures(failures)
+    return shown + (f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else "")

@@ -29,7 +29,10 @@ class Traffic:
     ] = None
     matrix: Annotated[
         list[str] | None,
-        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
+        Parameter(
+            negative="",
+            help="A traffic matrix (as --pipe) of an explicit set; FILE#1..288 or 'DIR/*.xml' are several. May be repeated.",
+        ),
     ] = None
 
     def model(self, network: "Network", box: str | None = None) -> "TrafficModel":
@@ -48,15 +51,15 @@ class Traffic:
                 raise UsageError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
             sent = received = upper = None
             if self.hose is not None:
-                with _named("--hose", self.hose):
+                with named("--hose", self.hose):
                     sent, received = hose_rates(self.hose, network)
             if self.pipe is not None:
-                with _named("--pipe", self.pipe):
+                with named("--pipe", self.pipe):
                     upper = pair_rates(self.pipe, network)
             within = robust.bounds(network, sent, received, upper)
         given = []
-        for source in self.matrix or []:
-            with _named("--matrix", source):
+        for source in named_matrices(self.matrix or []):
+            with named("--matrix", source):
                 given.append(pair_rates(source, network))
         if box is not None:
             if len(given) != 1:
@@ -69,8 +72,23 @@ class Traffic:
         return within
 
 
+def named_matrices(given: list[str]) -> list[str]:
+    """The matrices of an option, one each: ``FILE#1..288`` and ``DIR/*.xml`` are several.
+
+    Raises:
+        RobustError: names the value that is none.
+    """
+    from anabranch.engineering.robust.files import several
+
+    names: list[str] = []
+    for source in given:
+        with named("--matrix", source):
+            names += several(source)
+    return names
+
+
 @contextmanager
-def _named(option: str, value: str) -> "Iterator[None]":
+def named(option: str, value: str) -> "Iterator[None]":
     """Begin the messages of errors with the option and its value."""
     from anabranch.engineering.robust import RobustError
 

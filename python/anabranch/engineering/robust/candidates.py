@@ -152,6 +152,15 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
     Raises:
         RobustError: a path is none, or a pair has none.
     """
+    return listed(network, paths).checked()
+
+
+def listed(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
+    """As :func:`given`; pairs may have no path.
+
+    Raises:
+        RobustError: a path is none.
+    """
     place = {name: index for index, name in enumerate(network.names)}
     listed: dict[int, list[list[int]]] = {}
     for path in paths:
@@ -176,7 +185,7 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
         np.array([pair for pair, _ in rows], dtype=np.uint32),
         np.cumsum([0] + [len(links) for _, links in rows]).astype(np.uint32),
         np.array([link for _, links in rows for link in links], dtype=np.uint32),
-    ).checked()
+    )
 
 
 def _check_count(count: int) -> None:

@@ -1,13 +1,15 @@
 """A robust routing as a document, and as routes that exports and engines take."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from anabranch.engineering.robust.failures import AfterFailure
+from anabranch.engineering.robust.failures import AfterFailure, availability
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.protection import Protected
+from anabranch.engineering.robust.separation import Loads
 from anabranch.engineering.robust.solving import RobustRouting
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.routes import Path, Route, Routes
@@ -19,7 +21,6 @@ def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> d
     ``failures`` are the results of :func:`anabranch.engineering.robust.failures.after` for these splits.
     """
     network, loads = routing.problem.network, routing.loads
-    pair, amount = loads.matrix(loads.worst)
     return {
         "topology": network.topology.name,
         "method": routing.method,
@@ -28,27 +29,38 @@ def document(routing: RobustRouting, failures: Sequence[AfterFailure] = ()) -> d
         "gap": routing.gap,
         "interrupted": routing.interrupted,
         "worst_link": list(routing.worst_link),
-        "worst_matrix": [
-            {
-                "src": network.names[network.pair_sources[p]],
-                "dst": network.names[network.pair_targets[p]],
-                "rate_bps": a,
-            }
-            for p, a in zip(pair.tolist(), amount.tolist(), strict=True)
-            if a > 0
-        ],
-        "links": [
-            {"src": source, "dst": target, "capacity_bps": capacity, "worst_case_load": load}
-            for (source, target), capacity, load in zip(
-                map(network.link_name, range(network.links)),
-                network.capacity.tolist(),
-                loads.load.tolist(),
-                strict=True,
-            )
-        ],
+        "worst_matrix": matrix_records(network, loads),
+        "links": link_records(network, loads),
+        **availability_record(routing.worst_case_load, failures),
         "failures": failure_records(network, failures),
         "splits": split_records(routing.splits),
     }
+
+
+def availability_record(load_before: float, found: Sequence[AfterFailure]) -> dict[str, Any]:
+    """The probability that the load is within the capacity, if failures have one."""
+    known = availability(load_before, found)
+    return {} if known is None else {"availability": asdict(known)}
+
+
+def matrix_records(network: Network, loads: Loads) -> list[dict[str, Any]]:
+    """The entries of the worst matrix of the link of the greatest load, bit/s."""
+    pair, amount = loads.matrix(loads.worst)
+    return [
+        {"src": network.names[network.pair_sources[p]], "dst": network.names[network.pair_targets[p]], "rate_bps": a}
+        for p, a in zip(pair.tolist(), amount.tolist(), strict=True)
+        if a > 0
+    ]
+
+
+def link_records(network: Network, loads: Loads) -> list[dict[str, Any]]:
+    """The load of each link under its worst matrix."""
+    return [
+        {"src": source, "dst": target, "capacity_bps": capacity, "worst_case_load": load}
+        for (source, target), capacity, load in zip(
+            map(network.link_name, range(network.links)), network.capacity.tolist(), loads.load.tolist(), strict=True
+        )
+    ]
 
 
 def protected_document(found: Protected) -> dict[str, Any]:
@@ -61,6 +73,7 @@ def protected_document(found: Protected) -> dict[str, Any]:
         "lower_bound": found.lower_bound,
         "gap": found.gap,
         "interrupted": found.interrupted,
+        **availability_record(found.load_before, found.after),
         "failures": [
             record | {"splits": [split for split in _changed(found.splits, restored) if split["paths"]]}
             for record, restored in zip(failure_records(network, found.after), found.restored, strict=True)
@@ -70,11 +83,12 @@ def protected_document(found: Protected) -> dict[str, Any]:
 
 
 def failure_records(network: Network, found: Sequence[AfterFailure]) -> list[dict[str, Any]]:
-    """For each failure its links, the load after it, and the pairs whose traffic is lost."""
+    """For each failure its links, its probability if it has one, the load after it, and the pairs whose traffic is lost."""
     return [
         {
             "failure": one.failure.name,
             "links": [list(network.link_name(link)) for link in one.failure.links],
+            **({} if one.failure.probability is None else {"probability": one.failure.probability}),
             "worst_case_load": one.load,
             "lost_pairs": [
                 [network.names[network.pair_sources[pair]], network.names[network.pair_targets[pair]]]

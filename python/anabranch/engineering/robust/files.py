@@ -8,6 +8,8 @@ sets. Pairs that are not named send nothing; every node of a hose must be named.
 """
 
 import csv
+import glob
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +29,7 @@ from anabranch.foundation.toml_text import TomlError, parse
 _TOPOHUB_BPS = {"sndlib/brain": 1.0}
 """The unit of demands in TopoHub, which does not say it, where it is not Mbit/s: SNDlib's file has BITSPERSEC."""
 _MBPS = 1e6
+_RANGE = re.compile(r"(.+)#([0-9]{1,9})\.\.([0-9]{1,9})")
 _NAMED = ("demands", "gravity")
 _NODE_RATES = ("rate", "sent", "received")
 
@@ -169,6 +172,15 @@ def path_lists(source: Path) -> list[list[str]]:
     Raises:
         RobustError: the file is neither.
     """
+    return [path for path, _ in weighted_paths(source)]
+
+
+def weighted_paths(source: Path) -> list[tuple[list[str], float]]:
+    """As :func:`path_lists`, each with its fraction (1 if the file has none).
+
+    Raises:
+        RobustError: the file is neither.
+    """
     wrong = RobustError(f'{source}: must be a list of paths such as [["A", "B", "C"]], or routes as JSON')
     document = input_files.json_document(source)
     if isinstance(document, dict):
@@ -178,13 +190,38 @@ def path_lists(source: Path) -> list[list[str]]:
         ways = [route.get("paths", [route]) for route in routes]
         if not all(map(_are_objects, ways)):
             raise wrong
-        document = [part["path"] for parts in ways for part in parts if part.get("path")]
-    if not isinstance(document, list):
+        document = [(part["path"], part.get("fraction", 1.0)) for parts in ways for part in parts if part.get("path")]
+    elif isinstance(document, list):
+        document = [(path, 1.0) for path in document]
+    else:
         raise wrong
-    for path in document:
+    for path, fraction in document:
         if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
             raise wrong
+        if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction < float("inf"):
+            shown = shortened(repr(fraction))
+            raise RobustError(f"{source}: path {shortened(' '.join(path))}: fraction {shown} must be at least 0")
     return document
+
+
+def several(source: str) -> list[str]:
+    """The matrices that a text names: ``FILE#1..288`` are 288 of a sequence, and ``DIR/*.xml`` all files of that pattern, by name.
+
+    Raises:
+        RobustError: there are none.
+    """
+    found = _RANGE.fullmatch(source)
+    if found is not None and not Path(source).exists():
+        first, last = int(found[2]), int(found[3])
+        if not 1 <= first <= last:
+            raise RobustError(f"{source}: must be two numbers, the lower one first, such as {found[1]}#1..288")
+        return [f"{found[1]}#{number}" for number in range(first, last + 1)]
+    if "*" in source and not Path(source).exists():
+        files = sorted(glob.glob(source))
+        if not files:
+            raise RobustError(f"{source}: there is no such file")
+        return files
+    return [source]
 
 
 def _are_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from anabranch.engineering.robust.blocks import Blocks, RoutingColumns, Weighted
 from anabranch.engineering.robust.errors import RobustError
-from anabranch.engineering.robust.failures import AfterFailure, Failure, surviving
+from anabranch.engineering.robust.failures import AfterFailure, Failure, lost_pairs, surviving
 from anabranch.engineering.robust.lower_bounds import unscaled_prices
 from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Problem, Report, relative_gap
@@ -94,7 +94,7 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     _, shares, loads = best
     splits = [Splits(problem.candidates, one) for one in shares]
     found = tuple(
-        AfterFailure(failure, float(load.max()), tuple(lost.tolist()))
+        AfterFailure(failure, float(load.max()), lost_pairs(problem.model, failure, lost, problem.network))
         for failure, load, lost in zip(failures, loads[1:], states.lost[1:], strict=True)
     )
     return Protected(problem, splits[0], tuple(splits[1:]), found, float(loads[0].max()), lower, interrupted)

@@ -1,0 +1,177 @@
+"""``anabranch weights``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.lost_traffic import lost_lines
+from anabranch.cli.options import (
+    FAILURES,
+    OUTPUT,
+    SEARCH,
+    TRAFFIC,
+    Capacity,
+    Directed,
+    Json,
+    Part,
+    Share,
+    TopologyName,
+    Whole,
+    between,
+    rate_bps,
+    seconds,
+)
+from anabranch.cli.output import count, json_text, load_text, say, tell
+from anabranch.cli.traffic import named, named_matrices
+from anabranch.foundation.output_files import require_writable, write_text
+from anabranch.foundation.text_table import TextTable, print_table
+
+if TYPE_CHECKING:
+    from anabranch.engineering.weights import Found
+
+_MOST_WEIGHT = 65535
+_TITLES = {"hop-count": "hop count", "inverse-capacity": "inverse capacity", "found": "weights found"}
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True)
+class Searching:
+    """How far and for how long."""
+
+    max_weight: Annotated[Whole, Parameter(help="The greatest weight; OSPF has 65535, the old IS-IS 63.")] = (
+        _MOST_WEIGHT
+    )
+    limit: Annotated[str, Parameter(help="Time limit of the search.")] = "10s"
+    gap: Annotated[Share, Parameter(help="The search ends within this share of the lower bound.")] = 0.001
+    seed: Annotated[Whole, Parameter(help="Seed of the search.")] = 1
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """The outputs of the weights."""
+
+    out: Annotated[
+        Path | None,
+        Parameter(name=["--out", "-o"], help="Write the topology, with the weights as costs of its links (JSON)."),
+    ] = None
+    json: Json = False
+
+
+def weights(
+    topology: TopologyName,
+    /,
+    *,
+    directed: Directed = None,
+    part: Part = None,
+    capacity: Capacity = None,
+    matrix: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            group=TRAFFIC,
+            help='A traffic matrix: a file, "demands" (the default), or gravity=TOTAL. May be repeated.',
+        ),
+    ] = None,
+    fail: Annotated[
+        str | None,
+        Parameter(
+            group=FAILURES,
+            help='Also bear failures: of "links" or "nodes", one at a time, of every two (links=2), or of groups in a file.',
+        ),
+    ] = None,
+    searching: Searching = Searching(),
+    output: Output = Output(),
+) -> int:
+    """Find OSPF weights that make the greatest link utilisation small, with equal-cost multipath.
+
+    Prints it for hop count, for inverse capacity, for the weights found and for the optimal flow. Ctrl-C prints the best weights so far and ends with status 130.
+    """
+    from anabranch.engineering import weights as engineering
+    from anabranch.engineering.robust import Network
+    from anabranch.engineering.robust.failures import failures_of
+    from anabranch.engineering.robust.files import pair_rates
+    from anabranch.engineering.weights.documents import document
+    from anabranch.engineering.weights.progress import SearchProgress
+    from anabranch.network.topologies.export import to_json
+    from anabranch.network.topologies.warned import load_warned
+
+    between("--max-weight", searching.max_weight, searching.max_weight, 1, _MOST_WEIGHT)
+    limit_s = seconds("--limit", searching.limit)
+    if not limit_s > 0:
+        raise UsageError(f"--limit {searching.limit}: must be more than 0, such as 10s")
+    if not 0 <= searching.gap < 1:
+        raise UsageError(f"--gap {searching.gap:g}: must be at least 0 and less than 1, such as 0.001 or 0.1%")
+    if searching.seed < 0:
+        raise UsageError(f"--seed {searching.seed}: must be at least 0")
+    if output.out is not None:
+        if output.out.suffix != ".json":
+            raise UsageError(f"--out {output.out}: must end in .json, the format of the topology")
+        require_writable(output.out)
+    given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
+    loaded = load_warned(topology, directed, part, given)
+    network = Network.of(loaded, None if capacity is None else rate_bps("--capacity", capacity))
+    names, matrices = named_matrices(matrix or ["demands"]), []
+    for source in names:
+        with named("--matrix", source):
+            matrices.append(pair_rates(source, network))
+    failures = [] if fail is None else failures_of(fail, network)
+    with SearchProgress() as progress:
+        found = engineering.find(
+            network,
+            matrices,
+            failures,
+            largest=searching.max_weight,
+            limit_s=limit_s,
+            gap=searching.gap,
+            seed=searching.seed,
+            report=progress,
+        )
+    try:  # before the table: whoever reads that may end before its last line
+        if output.out is not None:
+            write_text(output.out, to_json(engineering.with_costs(network, found.best.weights)))
+    finally:  # a file that cannot be written costs no output
+        if output.json:
+            print(json_text(document(found, names)))
+        else:
+            _print(found, names)
+    if output.out is not None:
+        say(f"Topology with the weights: {output.out}")
+    if found.interrupted:
+        say("Interrupted: the best weights so far.")
+        return INTERRUPTED
+    return DONE
+
+
+def _print(found: "Found", names: list[str]) -> None:
+    failures = found.best.after
+    head = ["", "load", *(["after a failure", "which"] if failures else []), "times the optimal flow"]
+    rows = []
+    for one in found.judged:
+        times = f"{one.load / found.optimum:.4f}" if found.optimum else "-"
+        worst = one.worst_failure
+        cells = [] if worst is None else [load_text(worst.load), worst.failure.name]
+        rows.append([_TITLES[one.name], load_text(one.load_before), *cells, times])
+    rows.append(["optimal flow", load_text(found.optimum_before), *_optimum_after(found), "1"])
+    print_table(TextTable(head, rows, text_columns=1))
+    tell()
+    tell(f"lower bound      {load_text(found.lower_bound)}   of any routing")
+    if found.flows < found.wanted_flows:
+        tell(
+            f"                 from {found.flows} of {count(found.wanted_flows, 'optimal flow')}: the time was too short for all"
+        )
+    tell(f"greatest load    {' -> '.join(found.network.link_name(found.best.link))}{_of_matrix(found, names)}")
+    tell(f"weights          {int(found.best.weights.min())} to {int(found.best.weights.max())}, {found.tries:,} tried")
+    for line in lost_lines(found.network, found.best.load_before, failures):
+        tell(line)
+
+
+def _optimum_after(found: "Found") -> list[str]:
+    return [load_text(found.optimum), ""] if found.best.after else []
+
+
+def _of_matrix(found: "Found", names: list[str]) -> str:
+    return f"   {names[int(found.best.loads.argmax())]}" if len(names) > 1 else ""
