@@ -23,7 +23,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_the_document_and_the_topology_hold_the_same_weights(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, out, _ = run(capsys, "--json", "--fail", "links", "--out", str(tmp_path / "with.json"))
+    code, out, _ = run(capsys, "--json", "--fail", "links", "--limit", "3s", "--out", str(tmp_path / "with.json"))
     document = json.loads(out)
     assert code == 0
     assert [one["routing"] for one in document["routings"]] == ["hop-count", "inverse-capacity", "found"]
