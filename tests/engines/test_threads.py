@@ -73,8 +73,8 @@ def test_no_thread_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ((), ""),
         ((1.8, 1.01), ""),
-        ((0.72,), "did not make 1 of 1 run faster: together they did the work of 0.72 cores"),
-        ((1.5, 1.0, 0.9), "did not make 2 of 3 runs faster: together they did the work of 0.90 cores"),
+        ((0.72,), "The threads of 1 of 1 run together did the work of 0.72 cores"),
+        ((1.5, 1.0, 0.9), "The threads of 2 of 3 runs together did the work of 0.90 cores"),
     ],
 )
 def test_a_run_says_when_threads_did_not_pay(

@@ -198,8 +198,8 @@ def _say_of_threads(gains: Sequence[float]) -> None:
     slow = [gain for gain in gains if gain <= 1]
     if slow:
         say(
-            f"More threads did not make {len(slow)} of {count(len(gains), 'run')} faster: together they did the work of "
-            f"{min(slow):.2f} cores. The machine is busy or the threads wait for each other; leave --threads out."
+            f"The threads of {len(slow)} of {count(len(gains), 'run')} together did the work of {min(slow):.2f} cores, no more than one thread can. "
+            "The machine is busy, or the threads wait for each other; leave --threads out."
         )
 
 
