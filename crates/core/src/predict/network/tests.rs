@@ -9,7 +9,7 @@ use crate::predict::network::laws::law::Law;
 use crate::predict::network::laws::observed::Observed;
 use crate::predict::network::links::sawtooth::Sawtooth;
 use crate::predict::{Flow, response};
-use crate::spec::{ApplicationSpec, Granularity, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
@@ -465,10 +465,14 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         ),
         (
             &|spec| {
-                spec["stacks"][0]["congestion"] = json!({"name": "bbr3"});
-                spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.001});
+                let stack = spec["stacks"][0].clone();
+                spec["stacks"].as_array_mut().expect("stacks").push(stack);
+                spec["stacks"][1]["congestion"] = json!({"name": "bbr3"});
+                let mut other = spec["traffic"][0].clone();
+                other["transport"]["tcp"]["stack"] = json!(1);
+                spec["traffic"].as_array_mut().expect("traffic").push(other);
             },
-            "flow 0: bbr3 over a path that loses packets at random",
+            "bbr3 beside other congestion controls on link a -> b",
         ),
         (
             &|spec| spec["links"][0]["queue"]["limit"] = json!({"packets": 1}),
@@ -526,9 +530,6 @@ fn known(spec: Value) -> RunSpec {
     }
     for routing in &mut spec.routings {
         routing.link_state = None;
-        if matches!(routing.per, Granularity::Flowlet { .. }) {
-            routing.per = Granularity::Packet;
-        }
     }
     for stack in &mut spec.stacks {
         // The observation of the other controls takes a second each.
