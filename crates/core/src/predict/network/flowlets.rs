@@ -88,6 +88,8 @@ fn mixed(short: &Prediction, long: &[Prediction], gaps: &[Option<f64>]) -> Predi
             rtt_s: mix(|flow| flow.rtt_s),
             window: mix(|flow| flow.window),
             between_s: mix(|flow| flow.between_s),
+            // The error of the mixture is that of all flows.
+            shares: flow.shares.filter(|_| weights[index].is_none()),
             ..*flow
         }
     };

@@ -299,9 +299,9 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, path_bps: f
 
 /// The fullest link of a flow's path, if the flow is limited by what other flows leave there, and the bit/s that the flow has on it.
 fn shared_link(flow: &FlowModel, index: usize, class: Class, solution: &Solution) -> Option<(LinkId, f64)> {
-    let limited = matches!(class, Class::Limit | Class::Loss | Class::BbrLoss | Class::BbrFarApart);
+    let is_limited = class == Class::Limit || class == Class::Loss || class.is_of_special_bbr();
     let state = solution.flows[index];
-    if limited || state.rate >= 0.999 * state.spray_limit {
+    if is_limited || state.rate >= 0.999 * state.spray_limit {
         return None;
     }
     let usage = |crossing: &&Crossing| solution.links[crossing.link as usize].excess();

@@ -94,6 +94,11 @@ impl Class {
         }
     }
 
+    /// Whether a law of its own limits the flow, which is BBR.
+    pub fn is_of_special_bbr(self) -> bool {
+        matches!(self, Class::BbrSprayed | Class::BbrSprayedCounting | Class::BbrFarApart | Class::BbrLoss)
+    }
+
     /// Its interval.
     pub fn interval(self) -> Interval {
         interval(self.name())
