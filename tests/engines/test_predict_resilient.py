@@ -80,7 +80,9 @@ def test_duplicate_acks_take_the_rate_of_bbr_where_paths_overtake() -> None:
     packet, predicted = both('preset = "bbr"\ndetection = "dup-ack"', IN_TURN, delay="20ms")
     truth, found = (result.flows["goodput_bps"][0] for result in (packet, predicted))
     assert found == pytest.approx(truth, rel=0.4)
-    assert found < 0.8 * both('preset = "bbr"\ndetection = "fast-rto"', IN_TURN, delay="20ms")[1].flows["goodput_bps"][0]
+    assert (
+        found < 0.8 * both('preset = "bbr"\ndetection = "fast-rto"', IN_TURN, delay="20ms")[1].flows["goodput_bps"][0]
+    )
 
 
 @pytest.mark.parametrize(("gap", "paths"), [("0.1ms", 2.0), ("200ms", 1.0)])

@@ -14,7 +14,19 @@ import polars as pl
 
 from validation.predict import resilient, scenarios
 from validation.predict.__main__ import (
-    FIRST_OF_CALIBRATION, FIRST_OF_VERDICT, INTERVALS, PAGE, ROOT, Judged, _all, _flows, _inside, _intervals, _quantile, _row, judge,
+    FIRST_OF_CALIBRATION,
+    FIRST_OF_VERDICT,
+    INTERVALS,
+    PAGE,
+    ROOT,
+    Judged,
+    _all,
+    _flows,
+    _inside,
+    _intervals,
+    _quantile,
+    _row,
+    judge,
 )  # fmt: skip
 
 RUNS, RUNS_FOR_SUMS = 4, 3
@@ -105,10 +117,12 @@ def _verdict_of_sums(judged: Sequence[Judged]) -> str:
         runs = rows.explode("runs")
         inside = runs["runs"].is_between(runs["low"], runs["high"]).cast(pl.Float64)
         covered = float(np.average(inside.to_numpy(), weights=runs["weight"].to_numpy()))
-        width = ((rows["high"] - rows["low"]) / rows["predicted"]).median()
+        width = np.median(((rows["high"] - rows["low"]) / rows["predicted"]).to_numpy())
         errors = [f"{100 * _quantile(rows['error'], rows['weight'], share):.1f} %" for share in (0.5, 0.9)]
         kind = "with flowlets" if name == "sum, flowlets" else "others"
-        lines.append(f"| {kind} | {part} | {rows.height} | {' | '.join(errors)} | {100 * width:.0f} % | {100 * covered:.0f} % |")
+        lines.append(
+            f"| {kind} | {part} | {rows.height} | {' | '.join(errors)} | {100 * width:.0f} % | {100 * covered:.0f} % |"
+        )
     return "\n".join([*lines, ""])
 
 

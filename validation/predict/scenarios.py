@@ -23,6 +23,7 @@ def document(seed: int) -> dict[str, Any]:
 
 
 def log_uniform(draw: random.Random, low: float, high: float) -> float:
+    """A number between two, whose logarithm is uniform."""
     return low * (high / low) ** draw.random()
 
 
@@ -49,6 +50,7 @@ def _dumbbell(
 
 
 def topology(links: list[dict[str, Any]], queue: int) -> dict[str, Any]:
+    """A topology of these links, with queues of so many packets."""
     names = dict.fromkeys(name for link in links for name in (link["source"], link["target"]))
     return {"nodes": [{"name": name} for name in names], "links": links, "queue": {"limit": f"{queue} packets"}}
 

@@ -37,7 +37,9 @@ class Parts:
         kinds: list[list[int]] = []
         whole = [(None, None, None)] * len(lasting)
         by_group = [(int(group), None, None) for group in planned["traffic"]]
-        by_pair = [tuple(map(int, key)) for key in zip(*(planned[name] for name in ("traffic", "src", "dst")), strict=True)]
+        by_pair = [
+            tuple(map(int, key)) for key in zip(*(planned[name] for name in ("traffic", "src", "dst")), strict=True)
+        ]
         pairs_of = {group: len({pair for pair in by_pair if pair[0] == group}) for group, _, _ in set(by_group)}
         several = {group for group, pairs in pairs_of.items() if 1 < pairs <= MOST_PAIRS}
         for division in (whole if len(set(by_group)) > 1 else [], by_group, by_pair):
@@ -45,10 +47,14 @@ class Parts:
             for key, counted in zip(division, lasting, strict=False):
                 if counted and (key[1] is None or key[0] in several):
                     counts[key] = counts.get(key, 0) + 1
-            numbers = {key: number for number, key in enumerate((key for key in counts if counts[key] > 1), len(names) + 1)}
+            numbers = {
+                key: number for number, key in enumerate((key for key in counts if counts[key] > 1), len(names) + 1)
+            }
             if numbers:
                 names += [_name(key, counts[key], nodes, groups) for key in numbers]
-                kinds.append([numbers.get(key, 0) if counted else 0 for key, counted in zip(division, lasting, strict=True)])
+                kinds.append(
+                    [numbers.get(key, 0) if counted else 0 for key, counted in zip(division, lasting, strict=True)]
+                )
         return cls(names, kinds)
 
     def sums(self, prediction: _core.Prediction) -> Sums:
@@ -75,7 +81,7 @@ def hash_draws(spec: CompiledRun, prediction: _core.Prediction) -> Iterator[Comp
     if not _is_hashed(spec) or ends or len(planned["flow"]) > MOST_HASHED_FLOWS:
         return
     for draw in range(1, DRAWS + 1):
-        yield spec | {"seed": spec["seed"] + draw}
+        yield {**spec, "seed": spec["seed"] + draw}
 
 
 def _is_hashed(spec: CompiledRun) -> bool:

@@ -5,6 +5,7 @@ mod provided;
 use super::{PredictError, Prediction, Watch};
 use crate::packet::Simulation;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
+use crate::predict::network::flows::model::Flowlets;
 use crate::predict::network::laws::law::Law;
 use crate::predict::network::laws::observed::Observed;
 use crate::predict::network::links::sawtooth::Sawtooth;
@@ -226,7 +227,8 @@ fn packets_of_one_link_come_together_and_those_of_a_host_alone() {
     spec.links = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(src, dst)| LinkSpec { src, dst, ..link.clone() }).into();
     spec.traffic[0].pairs = [(0, 2), (0, 2), (1, 2), (1, 2)].into();
     let mut run = Simulation::new(spec).expect("a run");
-    let flows = crate::predict::network::flows::model::models(&mut run, &Watch::default()).expect("flows");
+    let flows =
+        crate::predict::network::flows::model::models(&mut run, Flowlets::Short, &Watch::default()).expect("flows");
     let feeds = crate::predict::network::flows::feeds::Feeds::of(run.spec(), &flows);
     for flow in &flows {
         let last = flow.data.shares.len() - 1;
