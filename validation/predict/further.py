@@ -31,8 +31,11 @@ from validation.predict.__main__ import (
 
 RUNS, RUNS_FOR_SUMS = 4, 3
 SHORTER_S = 60
+FAR_APART = 60
+"""Scenarios with paths whose delays are far apart, for the class :data:`FAR` alone."""
+FAR = "BBR, delays far apart"
 NAMES = (
-    "BBR, sprayed", "BBR, sprayed, counting", "BBR, delays far apart", "BBR, random loss", "flowlets",
+    "BBR, sprayed", "BBR, sprayed, counting", FAR, "BBR, random loss", "flowlets",
 )  # fmt: skip
 """The classes of flows that these scenarios calibrate."""
 SUMS = ("sum", "sum, flowlets")
@@ -54,15 +57,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
     judged = _all(partial(judge, document=resilient.document, count=RUNS), range(first, first + options.scenarios))
+    far = _all(partial(judge, document=resilient.far_apart, count=RUNS), range(first, first + FAR_APART))
     others = _all(partial(judge, document=shorter, count=RUNS_FOR_SUMS), range(first, first + options.others))
     if options.what == "calibrate":
         former = json.loads(INTERVALS.read_text())
-        found = _intervals(judged)
+        found = _intervals(judged) | {FAR: _intervals(far)[FAR]}
         new = {name: found[name] for name in NAMES if name in found} | _of_sums([*judged, *others], former)
         INTERVALS.write_text(json.dumps(former | new, indent=2) + "\n")
         print(f"Written: {INTERVALS.relative_to(ROOT)}; compile the core, then judge")
         return 0
-    text = _verdict(judged, options.scenarios) + _verdict_of_sums([*judged, *others])
+    text = _verdict(judged, far, options.scenarios) + _verdict_of_sums([*judged, *others])
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     print(text)
@@ -93,10 +97,11 @@ def _of_sums(judged: Sequence[Judged], former: dict[str, dict[str, float]]) -> d
     return found
 
 
-def _verdict(judged: Sequence[Judged], count: int) -> str:
-    flows = _flows(judged)
+def _verdict(judged: Sequence[Judged], far: Sequence[Judged], count: int) -> str:
+    flows, of_far = (_flows(some) for some in (judged, far))
+    flows = pl.concat([flows.filter(pl.col("limited_by") != FAR), of_far.filter(limited_by=FAR)])
     lines = [
-        f"{len(judged)} of {count} further scenarios, {flows.height} flows with {', '.join([*resilient.BBR_STACKS, *resilient.LOSS_STACKS])}; {RUNS} runs of {resilient.DURATION_S} s each.",
+        f"{len(judged)} of {count} further scenarios, and {FAR_APART} with delays far apart; {flows.height} flows with {', '.join([*resilient.BBR_STACKS, *resilient.LOSS_STACKS])}; {RUNS} runs of {resilient.DURATION_S} s each.",
         "",
         "| limited by | flows | error: median | 90 % | spread of one run: median | 90 % | in the interval |",
         "|---|---|---|---|---|---|---|",

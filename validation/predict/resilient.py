@@ -27,11 +27,21 @@ def document(seed: int) -> Spec:
     return {"title": f"{family.__name__.strip('_')} {seed}", "run": run, **family(draw)}
 
 
-def _parallel(draw: random.Random, stack: tuple[str, Spec], routing: Spec, *, flows: int) -> Spec:
+def far_apart(seed: int) -> Spec:
+    """BBR over several paths, of which one has up to ten times the delay of another."""
+    draw = random.Random(f"far apart {seed}")
+    stack = draw.choice([(name, spec) for name, spec in BBR_STACKS.items() if spec.get("detection") != "dup-ack"])
+    routing = {"select": draw.choice(("random", "round-robin")), "per": "packet"}
+    run = {"duration": f"{DURATION_S}s", "warm_up": f"{WARM_UP_S}s", "seeds": [seed]}
+    return {"title": f"far apart {seed}", "run": run, **_parallel(draw, stack, routing, flows=1, apart=10.0)}
+
+
+def _parallel(draw: random.Random, stack: tuple[str, Spec], routing: Spec, *, flows: int, apart: float | None = None) -> Spec:
     """Flows over two to four parallel paths, whose delays and rates are equal or not, and which may lose packets."""
     paths, rate_mbps, delay_ms = draw.randint(2, 4), log_uniform(draw, 2, 12), log_uniform(draw, 3, 50)
     delays, rates = draw.choice((1.0, 1.05, 1.5, 3.0)), draw.choice((1.0, 1.0, 1.5, 4.0))
     loss = draw.choice((0.0, 0.0, log_uniform(draw, 2e-4, 0.03)))
+    delays = apart or delays
     links: list[Spec] = [
         {"source": "a", "target": "left", "delay": "0.1ms", "capacity": "1Gbps"},
         {"source": "right", "target": "b", "delay": "0.1ms", "capacity": "1Gbps"},
