@@ -36,7 +36,9 @@ def far_apart(seed: int) -> Spec:
     return {"title": f"far apart {seed}", "run": run, **_parallel(draw, stack, routing, flows=1, apart=10.0)}
 
 
-def _parallel(draw: random.Random, stack: tuple[str, Spec], routing: Spec, *, flows: int, apart: float | None = None) -> Spec:
+def _parallel(
+    draw: random.Random, stack: tuple[str, Spec], routing: Spec, *, flows: int, apart: float | None = None
+) -> Spec:
     """Flows over two to four parallel paths, whose delays and rates are equal or not, and which may lose packets."""
     paths, rate_mbps, delay_ms = draw.randint(2, 4), log_uniform(draw, 2, 12), log_uniform(draw, 3, 50)
     delays, rates = draw.choice((1.0, 1.05, 1.5, 3.0)), draw.choice((1.0, 1.0, 1.5, 4.0))
