@@ -295,6 +295,12 @@ class Prediction:
     def links(self) -> Columns:
         """By link: what it carries in bit/s and packets/s, utilisation, mean wait in seconds, drops and losses a second."""
 
+    def sums(self, kinds: Sequence[int], count: int) -> Columns:
+        """The sums of the flows of each kind: goodput and its interval in bit/s. ``kinds`` has the kind of each flow, below ``count``.
+
+        :class:`ValueError` if it has not.
+        """
+
     @property
     def converged(self) -> bool:
         """Whether the equations are solved."""

@@ -32,6 +32,7 @@ from validation.predict.scenarios import (
     OTHER_STACKS,
     SHORT_MEETS,
     STACKS,
+    Spec,
     document,
     kind,
     short_document,
@@ -68,12 +69,36 @@ class Judged:
     """``scenario``, ``flow``, ``limited_by``, ``predicted``, ``low``, ``high`` and ``runs``, in bit/s."""
     links: pl.DataFrame
     """``kind`` of the network, ``predicted`` and ``truth``: utilisations."""
+    sums: pl.DataFrame
+    """The sums of all flows, and of every second one: ``scenario``, ``name`` of the calibration, ``predicted``, ``low``, ``high`` and ``runs``."""
     converged: bool
     unique: bool
 
 
-def judge(seed: int) -> Judged | None:
-    """Predict a scenario and run it with jitter; ``None`` if the engine refuses it."""
+def _sums(seed: int, prediction: "_core.Prediction", runs: Floats) -> pl.DataFrame:
+    flowlets = "flowlets" in prediction.flows()["limited_by"]
+    divisions = ([0] * len(runs), [flow % 2 for flow in range(len(runs))])
+    rows = []
+    for kinds in divisions:
+        found = prediction.sums(kinds, max(kinds) + 1)
+        for number in range(max(kinds) + 1):
+            members = np.array(kinds) == number
+            if members.sum() > 1:
+                rows.append(
+                    {
+                        "scenario": seed,
+                        "name": "sum, flowlets" if flowlets else "sum",
+                        "part": "all flows" if max(kinds) == 0 else "half of them",
+                        **{name: float(found[f"{name}_bps"][number]) for name in ("low", "high")},
+                        "predicted": float(found["goodput_bps"][number]),
+                        "runs": runs[members].sum(axis=0).tolist(),
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+def judge(seed: int, document: Callable[[int], Spec] = document, count: int = RUNS) -> Judged | None:
+    """Predict a scenario and run it with jitter ``count`` times; ``None`` if the engine refuses it."""
     scenario = Scenario(document(seed))
     spec = compile_run(scenario.cases[0], seed)
     try:
@@ -81,8 +106,8 @@ def judge(seed: int) -> Judged | None:
     except ValueError:
         return None
     goodputs, utilisations = [], []
-    for run in range(RUNS):
-        simulation = _core.Simulation(json.dumps(jittered(spec, RUNS * seed + run)))
+    for run in range(count):
+        simulation = _core.Simulation(json.dumps(jittered(spec, count * seed + run)))
         while simulation.advance(1_000_000):
             pass
         goodputs.append(simulation.flows()["goodput_bps"])
@@ -105,6 +130,7 @@ def judge(seed: int) -> Judged | None:
         pl.DataFrame({"predicted": prediction.links()["utilisation"], "truth": truth})
         .filter(pl.col("truth") > BUSY)
         .with_columns(kind=pl.lit(kind(seed))),
+        _sums(seed, prediction, runs),
         prediction.converged,
         prediction.unique,
     )
@@ -216,7 +242,8 @@ def _flows(judged: Sequence[Judged]) -> pl.DataFrame:
     flows = pl.concat([one.flows for one in judged]).with_columns(truth=pl.col("runs").arr.mean())
     flows = flows.filter(pl.col("truth") > 0, pl.col("predicted") > 0)
     single = pl.col("runs").arr.get(0)
-    others = (pl.col("truth") * RUNS - single) / (RUNS - 1)
+    count = pl.col("runs").arr.len()
+    others = (pl.col("truth") * count - single) / (count - 1)
     return flows.with_columns(
         error=(pl.col("predicted") / pl.col("truth") - 1).abs(),
         spread=(single / others - 1).abs(),

@@ -4,7 +4,7 @@ use crate::supervised::Supervisor;
 use crate::{columns, control, read_spec};
 use anabranch_core::packet::Simulation;
 use anabranch_core::predict::network::{
-    self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, Watch, predict,
+    self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, Sum, Watch, predict,
 };
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -114,6 +114,20 @@ impl Prediction {
         columns.set_item("fct_p95_s", completion(|times| times.high_s))?;
         let limits: Vec<&str> = self.predicted.flows.iter().map(|flow| flow.limited_by).collect();
         columns.set_item("limited_by", limits)?;
+        Ok(columns)
+    }
+
+    /// The sums of the flows of each kind: goodput and its interval, bit/s. `kinds` has the kind of each flow, below `count`.
+    fn sums<'py>(&self, py: Python<'py>, kinds: Vec<u32>, count: usize) -> PyResult<Bound<'py, PyDict>> {
+        if kinds.len() != self.predicted.flows.len() || kinds.iter().any(|kind| *kind as usize >= count) {
+            return Err(PyValueError::new_err("sums need one kind below the count for each flow"));
+        }
+        let found = network::sums(&self.predicted, &kinds, count);
+        let number = |value: fn(&Sum) -> f64| PyArray1::from_iter(py, found.iter().map(value));
+        let columns = PyDict::new(py);
+        columns.set_item("goodput_bps", number(|sum| sum.goodput_bps))?;
+        columns.set_item("low_bps", number(|sum| sum.interval_bps.0))?;
+        columns.set_item("high_bps", number(|sum| sum.interval_bps.1))?;
         Ok(columns)
     }
 

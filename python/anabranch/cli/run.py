@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -163,6 +163,7 @@ def run(
 
 
 _SHOWN_LINKS = 3
+_SHOWN_SUMS = 5
 
 
 def _view() -> "Callable[[int], RunView]":
@@ -180,6 +181,10 @@ def _say_of_engine(result: "Result") -> None:
             say(
                 f"Run {run['run']}: the equations have more than one solution; the packet engine says which one is reached."
             )
+        for one in run.get("sums", [])[:_SHOWN_SUMS]:
+            say(f"Run {run['run']}: {_sum_in_words(one)}.")
+        if (more := len(run.get("sums", [])) - _SHOWN_SUMS) > 0:
+            say(f"Run {run['run']}: manifest.json has {more} more sums of flows.")
         if links := run.get("in_phase"):
             shown = ", ".join(links[:_SHOWN_LINKS]) + (" and others" if len(links) > _SHOWN_LINKS else "")
             say(
@@ -201,6 +206,19 @@ def _say_of_threads(gains: Sequence[float]) -> None:
             f"The threads of {len(slow)} of {count(len(gains), 'run')} together did the work of {min(slow):.2f} cores, no more than one thread can. "
             "The machine is busy, or the threads wait for each other; leave --threads out."
         )
+
+
+def _sum_in_words(one: Mapping[str, Any]) -> str:
+    """A sum of predicted flows, with its interval and what hashes make of it."""
+    of = "all flows" if one["traffic"] is None else f"{one['traffic']}"
+    if one["src"] is not None:
+        of += f" from {one['src']} to {one['dst']}"
+    goodput, low, high = (quantity(one[name], "bit/s") for name in ("goodput_bps", "low_bps", "high_bps"))
+    text = f"{of}, the sum of {one['flows']} flows: {goodput}, in 90 % of runs {low} to {high}"
+    if "hash_mean_bps" in one:
+        mean, low, high = (quantity(one[name], "bit/s") for name in ("hash_mean_bps", "hash_p5_bps", "hash_p95_bps"))
+        text += f"; over the hashes {mean} in the mean, 90 % of them {low} to {high}"
+    return text
 
 
 def _say_what_is_left_out(result: "Result") -> None:

@@ -1,12 +1,13 @@
 """The predict engine: what every flow sends in the long run, by the equations of the Rust core, with the packet engine's tables."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from anabranch import _core
+from anabranch.engines import predicted_sums
 from anabranch.engines.packet import CompiledRun
 from anabranch.foundation.array_types import Columns
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
@@ -18,6 +19,19 @@ PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "size
 
 _WAIT_S = 0.1
 """How long a wait for a prediction lasts before its progress is looked at."""
+
+
+def expected_sum(spec: CompiledRun, threads: int = 1) -> tuple[float, float, float]:
+    """The goodput of all flows together in bit/s, and its interval: over the hashes that choose paths, if they do.
+
+    Raises:
+        ValueError: names what the model does not know.
+    """
+    found = predicted(spec, threads)
+    runs = [predicted(one, threads) for one in predicted_sums.hash_draws(spec, found)] or [found]
+    sums = [run.sums([0] * len(run.flows()["goodput_bps"]), 1) for run in runs]
+    value, low, high = (np.array([one[end][0] for one in sums]) for end in predicted_sums.ENDS)
+    return float(value.mean()), float(np.quantile(low, 0.05)), float(np.quantile(high, 0.95))
 
 
 def predicted(spec: CompiledRun, threads: int = 1) -> _core.Prediction:
@@ -42,6 +56,9 @@ class PredictedRun:
             ValueError: a congestion control in Python cannot be loaded.
         """
         self._nodes: list[str] = spec["nodes"]
+        self._spec, self._threads = spec, threads
+        self._draws: Iterator[CompiledRun] = iter(())
+        self._sums: list[predicted_sums.Sums] = []
         self._predictor = _core.Predictor(json.dumps(spec), threads)
         self._prediction: _core.Prediction | None = None
         self._end_s: float = spec["duration"] / PICOSECONDS_PER_SECOND
@@ -55,8 +72,20 @@ class PredictedRun:
         Raises:
             ValueError: names what the model does not know.
         """
-        self._prediction = self._predictor.wait(_WAIT_S)
-        return self._prediction is None
+        made = self._predictor.wait(_WAIT_S)
+        if made is None:
+            return True
+        if self._prediction is None:
+            self._prediction = made
+            groups = [group["name"] for group in self._spec["traffic"]]
+            self._parts = predicted_sums.Parts.of(made.planned_flows(), self._nodes, groups)
+            self._draws = predicted_sums.hash_draws(self._spec, made)
+        else:
+            self._sums.append(self._parts.sums(made))
+        following = next(self._draws, None)
+        if following is not None:
+            self._predictor = _core.Predictor(json.dumps(following), self._threads)
+        return following is not None
 
     @property
     def now_s(self) -> float:
@@ -121,6 +150,7 @@ class PredictedRun:
             "converged": self._prediction.converged,
             "unique": self._prediction.unique,
             "in_phase": [links[index] for index in self._prediction.in_phase],
+            "sums": predicted_sums.rows(self._parts, self._parts.sums(self._prediction), self._sums),
         }
 
     def states(self) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from anabranch.compile.run import compile_run
 from anabranch.engines.packet import RunOutcome, simulate
-from anabranch.engines.predict import predicted
+from anabranch.engines.predict import expected_sum, predicted
 from anabranch.foundation.array_types import Columns
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.scenario import Scenario
@@ -76,16 +76,17 @@ class Laboratory:
 
     def estimate(self, stack: str, routing: str, seconds: float) -> PredictedValue | None:
         """The prediction; ``None`` where the model does not describe the candidate."""
+        spec = self._spec(stack, routing, 1, seconds)
         try:
-            flows = predicted(self._spec(stack, routing, 1, seconds)).flows()
+            if self._objective == "goodput":
+                return PredictedValue(*expected_sum(spec))
+            flows = predicted(spec).flows()
         except ValueError:
             return None
         if self._objective == "completion":
             times = flows["fct_s"]
             return None if np.isnan(times).any() else PredictedValue(1 / times.mean(), 0.0, np.inf)
-        combine = np.sum if self._objective == "goodput" else np.min
-        value, low, high = (float(combine(flows[name])) for name in ("goodput_bps", "low_bps", "high_bps"))
-        return PredictedValue(value, low, high)
+        return PredictedValue(*(float(np.min(flows[name])) for name in ("goodput_bps", "low_bps", "high_bps")))
 
     def _trial(self, outcome: RunOutcome, before: Any, seconds: float) -> Trial:
         flows = outcome.flows

@@ -6,29 +6,34 @@
 //! - [`flows`]: the models of flows, and the links that they cross.
 //! - [`links`]: the models of links, their sawteeth and their prices.
 //! - [`solution`]: the solver, and what follows from its solution.
+//! - [`flowlets`]: predictions of runs with flowlets, from those with short and with long ones.
+//! - [`sums`]: the sum of several flows, with its interval.
 //! - [`watch`]: progress and cancellation of a prediction.
 //!
 //! May use: the compiled run, and the flows and routes that the packet engine plans for it. Only [`solution::completion`] simulates.
 
 mod error;
+mod flowlets;
 mod flows;
 mod laws;
 mod links;
 mod solution;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 use crate::packet::Simulation;
-use crate::spec::RunSpec;
+use crate::spec::{LinkId, RunSpec};
 pub use error::PredictError;
 pub use solution::batch::threads;
 pub use solution::completion::Completion;
+pub use sums::{Sum, sums};
 pub use watch::Watch;
 
 use flows::crossing::Crossing;
 use flows::feeds::Feeds;
-use flows::model::{FlowModel, FlowState};
+use flows::model::{FlowModel, FlowState, Flowlets};
 use laws::law::Response;
 use links::model::LinkModel;
 use solution::class::{Class, Interval, classes};
@@ -55,6 +60,14 @@ pub struct FlowPrediction {
     pub window: f64,
     /// Completion time, if the flow ends.
     pub completion: Option<Completion>,
+    /// Mean time between the packets that it sends, or between the bursts of packets, seconds.
+    pub between_s: f64,
+    /// Number of paths that its packets take.
+    pub paths: usize,
+    /// Greatest goodput that the links of its paths allow, bit/s.
+    pub most_bps: f64,
+    /// The link whose capacity it shares with other flows, and the bit/s that it has there; `None` if something else limits it.
+    pub shares: Option<(LinkId, f64)>,
 }
 
 /// The prediction for a directed link.
@@ -98,12 +111,18 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
     provided::check(run.spec())?;
-    let prediction = predict_planned(&mut run, threads, watch)?;
+    let prediction = flowlets::predict(&mut run, |run, flowlets| predict_planned(run, flowlets, threads, watch))?;
     Ok((prediction, run))
 }
 
-fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Result<Prediction, PredictError> {
-    let mut flows = flows::model::models(run, watch)?;
+/// Predicts a planned run, of whose flowlets this is known.
+fn predict_planned(
+    run: &mut Simulation,
+    flowlets: Flowlets,
+    threads: usize,
+    watch: &Watch,
+) -> Result<Prediction, PredictError> {
+    let mut flows = flows::model::models(run, flowlets, watch)?;
     let spec = run.spec();
     let feeds = Feeds::of(spec, &flows);
     let links = links::model::models(spec, &flows, &feeds)?;
@@ -128,7 +147,10 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
                     let completion = completions.of(flow, control.stack, bytes)?;
                     short_prediction(flow, *state, completion, bytes, path_bps(flow, index, &solution))
                 }
-                _ => flow_prediction(flow, *state, class, path_bps(flow, index, &solution)),
+                _ => FlowPrediction {
+                    shares: shared_link(flow, index, class, &solution),
+                    ..flow_prediction(flow, *state, class, path_bps(flow, index, &solution))
+                },
             };
             Ok((flow.number, prediction))
         })
@@ -203,7 +225,7 @@ fn solve(
 ) -> Result<(Solution, bool), PredictError> {
     let kinds = |by_events: bool| {
         let mut controls = flows.iter().filter_map(FlowModel::long_run);
-        controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
+        controls.any(|control| matches!(*control.response, Response::Bbr(_) | Response::Waiting(..)) != by_events)
     };
     let once = flows.len() > ONCE && !(kinds(true) && kinds(false));
     let first = if once { part.end } else { f64::midpoint(part.start, part.end) };
@@ -235,6 +257,10 @@ fn short_prediction(
         rtt_s: state.rtt_s.max(flow.idle_rtt_s),
         window: f64::NAN,
         completion: Some(completion),
+        between_s: flow.burst / state.rate,
+        paths: flow.data.count,
+        most_bps: path_bps,
+        shares: None,
     }
 }
 
@@ -264,8 +290,28 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, path_bps: f
         rtt_s: state.rtt_s,
         window: if flow.control.is_some() { state.window } else { f64::NAN },
         completion: None,
+        between_s: flow.burst / state.rate,
+        paths: flow.data.count,
+        most_bps: path_bps,
+        shares: None,
     }
 }
+
+/// The fullest link of a flow's path, if the flow is limited by what other flows leave there, and the bit/s that the flow has on it.
+fn shared_link(flow: &FlowModel, index: usize, class: Class, solution: &Solution) -> Option<(LinkId, f64)> {
+    let is_limited = class == Class::Limit || class == Class::Loss || class.is_of_special_bbr();
+    let state = solution.flows[index];
+    if is_limited || state.rate >= 0.999 * state.spray_limit {
+        return None;
+    }
+    let usage = |crossing: &&Crossing| solution.links[crossing.link as usize].excess();
+    let crossing = solution.data(index).iter().max_by(|one, other| usage(one).total_cmp(&usage(other)))?;
+    let bps = state.rate * flow.wire_bits * f64::from(crossing.share);
+    (usage(&crossing) > FULL).then_some((crossing.link, bps))
+}
+
+/// Load of a link, of what it can carry, above which its flows share its capacity.
+const FULL: f64 = 0.9;
 
 /// Packets a second on each link.
 fn packets(flows: &[FlowModel], solution: &Solution) -> Vec<f64> {

@@ -5,11 +5,12 @@ mod provided;
 use super::{PredictError, Prediction, Watch};
 use crate::packet::Simulation;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
+use crate::predict::network::flows::model::Flowlets;
 use crate::predict::network::laws::law::Law;
 use crate::predict::network::laws::observed::Observed;
 use crate::predict::network::links::sawtooth::Sawtooth;
 use crate::predict::{Flow, response};
-use crate::spec::{ApplicationSpec, Granularity, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkSpec, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
@@ -226,7 +227,8 @@ fn packets_of_one_link_come_together_and_those_of_a_host_alone() {
     spec.links = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(src, dst)| LinkSpec { src, dst, ..link.clone() }).into();
     spec.traffic[0].pairs = [(0, 2), (0, 2), (1, 2), (1, 2)].into();
     let mut run = Simulation::new(spec).expect("a run");
-    let flows = crate::predict::network::flows::model::models(&mut run, &Watch::default()).expect("flows");
+    let flows =
+        crate::predict::network::flows::model::models(&mut run, Flowlets::Short, &Watch::default()).expect("flows");
     let feeds = crate::predict::network::flows::feeds::Feeds::of(run.spec(), &flows);
     for flow in &flows {
         let last = flow.data.shares.len() - 1;
@@ -465,10 +467,14 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         ),
         (
             &|spec| {
-                spec["stacks"][0]["congestion"] = json!({"name": "bbr3"});
-                spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.001});
+                let stack = spec["stacks"][0].clone();
+                spec["stacks"].as_array_mut().expect("stacks").push(stack);
+                spec["stacks"][1]["congestion"] = json!({"name": "bbr3"});
+                let mut other = spec["traffic"][0].clone();
+                other["transport"]["tcp"]["stack"] = json!(1);
+                spec["traffic"].as_array_mut().expect("traffic").push(other);
             },
-            "flow 0: bbr3 over a path that loses packets at random",
+            "bbr3 beside other congestion controls on link a -> b",
         ),
         (
             &|spec| spec["links"][0]["queue"]["limit"] = json!({"packets": 1}),
@@ -526,9 +532,6 @@ fn known(spec: Value) -> RunSpec {
     }
     for routing in &mut spec.routings {
         routing.link_state = None;
-        if matches!(routing.per, Granularity::Flowlet { .. }) {
-            routing.per = Granularity::Packet;
-        }
     }
     for stack in &mut spec.stacks {
         // The observation of the other controls takes a second each.

@@ -3,10 +3,11 @@
 use super::loss::{self, PathLoss};
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
 use crate::predict::network::error::PredictError;
-use crate::predict::network::laws::law::{Response, segments_per_ack};
+use crate::predict::network::laws::law::{Bbr, Response, segments_per_ack};
 use crate::predict::network::laws::provided;
 use crate::predict::network::watch::Watch;
-use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
+use crate::spec::{ApplicationSpec, Granularity, LinkId, LinkSpec, Selector, TransportSpec};
+use crate::tcp::congestion::rate_based::bbr::PACING_GAINS;
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
@@ -23,6 +24,28 @@ pub const TOGETHER: f64 = 0.5;
 pub const ALL: f32 = 0.999;
 /// Least number of packets that Linux's pacing sends at once (`tcp_min_tso_segs`).
 const LINUX_QUANTUM: f64 = 2.0;
+/// Steps to the rate that BBR measures.
+const MEASUREMENTS: u32 = 100;
+
+/// How long the flowlets of a run are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Flowlets {
+    /// Each packet, or burst of packets, is one.
+    Short,
+    /// All packets of a flow are one. The flows take the paths in turn, and `turn` of 0 to 1 is where the first one begins.
+    Long { turn: f64 },
+}
+
+/// The path that a flow takes in its turn, with the paths' shares of the flows.
+fn path_in_turn(paths: &[(Vec<LinkId>, f64)], flow: u32, turn: f64) -> usize {
+    let place = (f64::from(flow) / paths.len() as f64 + turn).fract();
+    let mut end = 0.0;
+    let found = paths.iter().position(|(_, share)| {
+        end += share;
+        place < end
+    });
+    found.unwrap_or(paths.len() - 1)
+}
 
 /// The links of a flow in one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +98,27 @@ impl Paths {
         let routes = if count > 1 { found.into_iter().map(route).collect() } else { Vec::new() };
         Paths { shares, count, routes, in_turn }
     }
+
+    /// Makes the shares those of the packets that arrive if BBR sends at the rate that it measures. The draft of BBR measures the greatest delivery
+    /// rate of its gain cycle, B. While it probes it sends more, and of that each path delivers what it can: B is the greatest solution of
+    /// `B = sum min(1.25 share B, rate)`. So it overloads the slowest paths, and the others deliver more than the slowest.
+    fn overload(&mut self, wires: &[Wire]) {
+        let partly: Vec<LinkId> = self.shares.iter().filter(|(_, share)| *share < ALL).map(|(link, _)| *link).collect();
+        let rate = |route: &Route| {
+            let links = route.links.iter().filter(|link| partly.contains(link));
+            links.map(|link| wires[*link as usize].rate_bps).fold(f64::INFINITY, f64::min)
+        };
+        let rates: Vec<f64> = self.routes.iter().map(rate).collect();
+        let Some(shares) = delivered_shares(&self.routes, &rates) else { return };
+        self.shares.iter_mut().filter(|(_, share)| *share < ALL).for_each(|(_, share)| *share = 0.0);
+        for (route, share) in self.routes.iter_mut().zip(shares) {
+            route.share = share;
+            for link in route.links.iter().filter(|link| partly.contains(link)) {
+                let known = self.shares.iter_mut().find(|(known, _)| known == link).expect("a link of the paths");
+                known.1 += share as f32;
+            }
+        }
+    }
 }
 
 /// The TCP properties that the model needs besides the paths.
@@ -90,6 +134,8 @@ pub struct Control {
     pub min_rto_s: f64,
     /// Number of duplicate ACKs that signal a loss, if the detector counts them.
     pub threshold: Option<f64>,
+    /// Whether only a timer signals a loss.
+    pub by_timer: bool,
 }
 
 /// A flow in the model.
@@ -149,7 +195,15 @@ impl FlowModel {
 
     /// Whether its congestion control is BBR.
     pub fn is_bbr(&self) -> bool {
-        self.long_run().is_some_and(|control| *control.response == Response::Bbr)
+        self.bbr().is_some()
+    }
+
+    /// Its version of BBR, if its congestion control is BBR.
+    pub fn bbr(&self) -> Option<Bbr> {
+        match *self.long_run()?.response {
+            Response::Bbr(version) => Some(version),
+            _ => None,
+        }
     }
 }
 
@@ -177,11 +231,11 @@ pub struct FlowState {
 }
 
 /// Builds the models of a run's flows, sorted by their first link, so that the solver finds this link in the cache.
-pub fn models(run: &mut Simulation, watch: &Watch) -> Result<Vec<FlowModel>, PredictError> {
+pub fn models(run: &mut Simulation, flowlets: Flowlets, watch: &Watch) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
     let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
-    let senders: Vec<_> = spec
+    let senders: Vec<Sender> = spec
         .stacks
         .iter()
         .map(|stack| Some((Arc::new(Response::of(stack, stack.ecn && marking)?), provided::min_rto_s(stack))))
@@ -190,7 +244,7 @@ pub fn models(run: &mut Simulation, watch: &Watch) -> Result<Vec<FlowModel>, Pre
     let mut controls = Vec::new();
     let flows = (0..count).map(|flow| {
         watch.check()?;
-        model(&senders, &mut controls, &wires, run, flow)
+        model((&senders, &mut controls), &wires, (run, flow), flowlets)
     });
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
     loss::divide(run.spec(), &mut flows);
@@ -198,12 +252,14 @@ pub fn models(run: &mut Simulation, watch: &Watch) -> Result<Vec<FlowModel>, Pre
     Ok(flows)
 }
 
+/// Of a stack: its congestion control, and its least retransmission timeout in seconds; `None` if the model has no law for it.
+type Sender = Option<(Arc<Response>, f64)>;
+
 fn model(
-    senders: &[Option<(Arc<Response>, f64)>],
-    controls: &mut Vec<Arc<Control>>,
+    (senders, controls): (&[Sender], &mut Vec<Arc<Control>>),
     wires: &[Wire],
-    run: &mut Simulation,
-    flow: u32,
+    (run, flow): (&mut Simulation, u32),
+    flowlets: Flowlets,
 ) -> Result<FlowModel, PredictError> {
     let plan = run.plan(flow);
     let wire_bits = 8.0 * f64::from(run.full_size(flow));
@@ -212,9 +268,9 @@ fn model(
         TransportSpec::Udp { .. } => None,
         TransportSpec::Tcp { stack } => Some(8.0 * f64::from(run.spec().stacks[stack].header)),
     };
-    let data = paths(run, wires, flow, false, wire_bits)?;
+    let mut data = paths(run, wires, flow, (false, flowlets), wire_bits)?;
     let ack = match ack_bits {
-        Some(bits) => paths(run, wires, flow, true, bits)?,
+        Some(bits) => paths(run, wires, flow, (true, flowlets), bits)?,
         None => Paths::one(&[]),
     };
     let ack_bits = ack_bits.unwrap_or(0.0);
@@ -230,6 +286,7 @@ fn model(
                 window_limit: f64::from(stack.window_segments()),
                 min_rto_s: *min_rto_s,
                 threshold: None, // known with the paths
+                by_timer: matches!(stack.detection_in_use(), DetectionSpec::FastRto(_) | DetectionSpec::TcpPr(_)),
             });
             (control, 8.0 * f64::from(stack.mss), 1.0 / segments_per_ack(&stack.ack), stack.pacing)
         }
@@ -245,8 +302,8 @@ fn model(
         ApplicationSpec::Poisson { .. } => NORMAL_90 / (source_rate * (spec.duration - spec.warm_up).as_secs()).sqrt(),
         _ => 0.0,
     };
-    if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
-        return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
+    if control.as_ref().is_some_and(|control| *control.response == Response::Bbr(Bbr::Draft)) && bytes.is_none() {
+        data.overload(wires);
     }
     if bytes.is_some() && data.shares.iter().any(|(link, _)| loss::in_bursts(&spec.links[*link as usize])) {
         return Err(PredictError::Refused(format!(
@@ -313,6 +370,24 @@ fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
     }
 }
 
+/// Each path's share of the packets that arrive if BBR sends at the rate that it measures; `None` if no path has a rate of its own.
+fn delivered_shares(routes: &[Route], rates: &[f64]) -> Option<Vec<f64>> {
+    let arriving = |sent: f64| -> Vec<f64> {
+        routes.iter().zip(rates).map(|(route, rate)| (route.share * sent).min(*rate)).collect()
+    };
+    let mut measured: f64 = rates.iter().sum();
+    if routes.is_empty() || !measured.is_finite() {
+        return None;
+    }
+    // From above, it falls to the greatest solution.
+    for _ in 0..MEASUREMENTS {
+        measured = arriving(PACING_GAINS[0] * measured).iter().sum();
+    }
+    let arriving = arriving(measured);
+    let sum: f64 = arriving.iter().sum();
+    Some(arriving.into_iter().map(|one| one / sum).collect())
+}
+
 /// The properties of a link in an idle network. The struct is small, so that all links of a large network fit into the cache.
 struct Wire {
     delay_s: f64,
@@ -337,7 +412,13 @@ fn idle_s(wires: &[Wire], paths: &Paths, bits: f64) -> f64 {
 }
 
 /// The links that packets of a flow take, as the packet engine forwards them.
-fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f64) -> Result<Paths, PredictError> {
+fn paths(
+    run: &mut Simulation,
+    wires: &[Wire],
+    flow: u32,
+    (reverse, flowlets): (bool, Flowlets),
+    bits: f64,
+) -> Result<Paths, PredictError> {
     if let Some(links) = run.compiled_path(flow, reverse) {
         return Ok(Paths::one(links));
     }
@@ -353,6 +434,12 @@ fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f
     }
     let found = run.paths_of_packets(flow, reverse, MOST_PATHS).map_err(refused)?;
     let group = run.plan(flow).group as usize;
-    let in_turn = run.spec().routings[run.spec().traffic[group].routing].select == Selector::RoundRobin;
+    let spec = run.spec();
+    let group = &spec.traffic[group];
+    let used = if reverse { spec.reverse_routing(group) } else { group.routing };
+    if let (Granularity::Flowlet { .. }, Flowlets::Long { turn }) = (spec.routings[used].per, flowlets) {
+        return Ok(Paths::one(&found[path_in_turn(&found, flow, turn)].0));
+    }
+    let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
     Ok(Paths::several(found, wires, bits, in_turn))
 }

@@ -117,7 +117,7 @@ impl<'a> Sender<'a> {
         };
         let Some(mut found) = at(1.0) else {
             let held = seen.bbr_bps / self.wire_bits;
-            let rate = held.min(limit);
+            let rate = held.min(limit).min(self.spray_limit);
             return FlowState { rate, window: rate * rtt_s, responds: rate / held, ..idle };
         };
         // Only random losses depend on the window.

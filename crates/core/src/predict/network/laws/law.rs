@@ -39,7 +39,18 @@ pub enum Response {
     /// The number of its segments that wait in queues (Vegas), and the law for events where queues are too short for them.
     Waiting(f64, Law),
     /// The bandwidth that it measures.
-    Bbr,
+    Bbr(Bbr),
+}
+
+/// What distinguishes versions of BBR over several paths and over paths that lose packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bbr {
+    /// Version 1, which ignores losses.
+    Draft,
+    /// Linux's version 1, which takes a rate with many losses for a policer's.
+    Linux,
+    /// Version 3, which bounds its flight where a round trip loses more than this share.
+    Three { loss_threshold: f64 },
 }
 
 impl Response {
@@ -57,7 +68,11 @@ impl Response {
         };
         let ControlSpec::Named(control) = &stack.congestion else { return Some(observed()) };
         match control {
-            CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) | CongestionSpec::Bbr3(_) => Some(Response::Bbr),
+            CongestionSpec::Bbr(_) => Some(Response::Bbr(Bbr::Draft)),
+            CongestionSpec::LinuxBbr(_) => Some(Response::Bbr(Bbr::Linux)),
+            CongestionSpec::Bbr3(parameters) => {
+                Some(Response::Bbr(Bbr::Three { loss_threshold: parameters.loss_threshold }))
+            }
             // It answers delays that only a queue has.
             CongestionSpec::LinuxCdg(_) => None,
             CongestionSpec::Vegas(parameters) => {
@@ -96,7 +111,7 @@ impl Response {
                     mean_share: mean(marked.mean_share, lost.mean_share),
                 })
             }
-            Response::Bbr => None,
+            Response::Bbr(_) => None,
         }
     }
 }

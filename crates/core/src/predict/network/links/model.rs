@@ -80,6 +80,8 @@ pub struct LinkModel {
     pub load_bps: f64,
     /// Number of flows that react whose data crosses it. A flow of which a share of the packets crosses it counts as this share.
     pub senders: f64,
+    /// The same of BBR flows.
+    pub bbr_senders: f64,
 }
 
 /// Builds the models of all links of a run.
@@ -132,6 +134,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 usable: 1.0,
                 load_bps: 0.0,
                 senders: users.senders,
+                bbr_senders: users.bbr_senders,
             })
         })
         .collect()
@@ -155,6 +158,8 @@ struct Users {
     flows: u32,
     /// See [`LinkModel::senders`].
     senders: f64,
+    /// See [`LinkModel::bbr_senders`].
+    bbr_senders: f64,
     /// Sum of the flows' shares of a full queue (see [`FlowModel::fills`]).
     fill: f64,
     /// Sum of the flows' burst lengths, packets.
@@ -172,6 +177,7 @@ impl Users {
         self.bursts += flow.burst;
         if let Some(control) = flow.long_run() {
             self.senders += f64::from(share);
+            self.bbr_senders += if flow.is_bbr() { f64::from(share) } else { 0.0 };
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
             self.react |= !waits;

@@ -175,8 +175,8 @@ fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> S
         seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;
     }
     if sender.is_bbr {
-        seen.bbr_bps =
-            paths.data.of(index).iter().map(|crossing| price(crossing).bbr_bps).fold(f64::INFINITY, f64::min);
+        let most_bps = |crossing: &Crossing| price(crossing).bbr_bps / f64::from(crossing.share);
+        seen.bbr_bps = paths.data.of(index).iter().map(most_bps).fold(f64::INFINITY, f64::min);
     }
     seen
 }

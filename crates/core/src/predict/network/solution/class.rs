@@ -1,5 +1,6 @@
 //! Classes of flows by the limit of their rate, and the measured error of the model in each class.
 
+use super::bbr_limit;
 use super::solver::Solution;
 use crate::predict::network::flows::model::FlowModel;
 use crate::predict::network::laws::law::Response;
@@ -37,8 +38,18 @@ pub enum Class {
     Waiting,
     /// BBR, with other flows on its path.
     Bbr,
+    /// BBR over several paths.
+    BbrSprayed,
+    /// BBR over several paths, with a detector that counts duplicate ACKs.
+    BbrSprayedCounting,
+    /// BBR over several paths whose delays differ so much that its window limits it.
+    BbrFarApart,
+    /// BBR version 3, with losses at random.
+    BbrLoss,
     /// A link shared with BBR.
     BesideBbr,
+    /// Flowlets.
+    Flowlets,
     /// Several paths, with a detector that counts duplicate ACKs.
     SprayedCounting,
     /// Several paths, with a detector that uses a timer.
@@ -72,10 +83,20 @@ impl Class {
             Class::Several => "several bottlenecks",
             Class::Waiting => "waiting",
             Class::Bbr => "BBR",
+            Class::BbrSprayed => "BBR, sprayed",
+            Class::BbrSprayedCounting => "BBR, sprayed, counting",
+            Class::BbrFarApart => "BBR, delays far apart",
+            Class::BbrLoss => "BBR, random loss",
+            Class::Flowlets => "flowlets",
             Class::BesideBbr => "beside BBR",
             Class::SprayedCounting => "sprayed, counting",
             Class::SprayedTimer => "sprayed, timer",
         }
+    }
+
+    /// Whether a law of its own limits the flow, which is BBR.
+    pub fn is_of_special_bbr(self) -> bool {
+        matches!(self, Class::BbrSprayed | Class::BbrSprayedCounting | Class::BbrFarApart | Class::BbrLoss)
     }
 
     /// Its interval.
@@ -124,9 +145,12 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, crowds: &[Crowd<'_
     if state.responds < RESPONDS && !held_by_spray {
         return Class::Limit;
     }
-    if flow.is_bbr() {
+    if let Some(version) = flow.bbr() {
+        if sprayed || bbr_limit::answers_losses(flow, version) {
+            return bbr_limit::class(flow, version);
+        }
         let is_alone = solution.data(index).iter().all(|crossing| crowds[crossing.link as usize].flows <= 1);
-        return if is_alone && !sprayed { Class::Alone } else { Class::Bbr };
+        return if is_alone { Class::Alone } else { Class::Bbr };
     }
     if matches!(*control.response, Response::Waiting(..)) && !sprayed {
         return Class::Waiting;

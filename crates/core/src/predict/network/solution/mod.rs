@@ -3,6 +3,7 @@
 //! May use: `laws/`, `flows/` and `links/`.
 
 pub mod batch;
+pub mod bbr_limit;
 pub mod class;
 pub mod completion;
 pub mod provided;

@@ -5,7 +5,7 @@ use crate::packet::{DisciplineSpec, LossSpec};
 use crate::predict::network::error::PredictError;
 use crate::predict::network::flows::model::{FlowModel, FlowState};
 use crate::predict::network::laws::law::Response;
-use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, RunSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 
@@ -37,12 +37,11 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
             return Err(refuse(format!("the losses of link {name}: a list of packets")));
         }
     }
-    for routing in &spec.routings {
-        if routing.link_state.is_some() {
-            return Err(refuse(format!("routing {}: it measures its links", routing.name)));
-        }
-        if matches!(routing.per, Granularity::Flowlet { .. }) {
-            return Err(refuse(format!("routing {}: flowlets", routing.name)));
+    for group in &spec.traffic {
+        for routing in [group.routing, spec.reverse_routing(group)].map(|used| &spec.routings[used]) {
+            if routing.link_state.is_some() {
+                return Err(refuse(format!("routing {}: it measures its links", routing.name)));
+            }
         }
     }
     for group in &spec.traffic {
@@ -124,16 +123,13 @@ pub fn check_load(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictErro
     }
 }
 
-/// Refuses BBR version 3 where it reacts to losses: the model's law for BBR ignores them.
+/// Refuses BBR version 3 beside other controls: the model's law for BBR ignores the losses that those cause.
 pub fn check_bbr3(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
     // By link: whether other congestion controls cross it, and whether bbr3 does.
     let mut crossed = vec![[false; 2]; spec.links.len()];
     for flow in flows {
         let Some(control) = flow.long_run() else { continue };
         let is_bbr3 = matches!(spec.stacks[control.stack].congestion, ControlSpec::Named(CongestionSpec::Bbr3(_)));
-        if is_bbr3 && flow.loss.ratio > 0.0 {
-            return Err(refuse(format!("flow {}: bbr3 over a path that loses packets at random", flow.number)));
-        }
         for (link, _) in &flow.data.shares {
             crossed[*link as usize][usize::from(is_bbr3)] = true;
         }

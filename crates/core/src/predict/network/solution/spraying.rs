@@ -1,5 +1,6 @@
 //! Greatest rate of a sprayed flow whose sender counts duplicate ACKs. Above it, the sender takes too many reordered packets for lost ones.
 
+use super::bbr_limit;
 use crate::predict::network::flows::model::{ALL, Control, FlowModel, Route, TOGETHER};
 use crate::predict::network::flows::sender::balanced;
 use crate::predict::network::links::model::LinkModel;
@@ -39,6 +40,9 @@ pub struct SprayLimits {
 impl SprayLimits {
     /// The limit of a flow, packets a second; infinite if it has none.
     pub fn of(&mut self, flow: &FlowModel, links: &[LinkModel]) -> f64 {
+        if let Some(version) = flow.bbr() {
+            return bbr_limit::limit(flow, version, links);
+        }
         let (Some(control), Some(threshold)) = (&flow.control, flow.counted()) else { return f64::INFINITY };
         if flow.data.in_turn {
             return in_turn(flow, threshold, links);
@@ -170,7 +174,7 @@ fn in_turn(flow: &FlowModel, threshold: f64, links: &[LinkModel]) -> f64 {
 
 /// The greatest number of packets that can overtake another one, where packets take paths of these delays, in seconds, in turn. Every path delivers a packet
 /// in each `packet_s` seconds at most. A burst of two packets leaves at once.
-fn most_overtaking(delays: &[f64], packet_s: f64) -> f64 {
+pub fn most_overtaking(delays: &[f64], packet_s: f64) -> f64 {
     let paths = delays.len();
     let overtake = |late: usize| {
         let later = (1..paths).map(|after| {
