@@ -51,6 +51,17 @@ routing.ecmp = {{ metric = "hop-count", select = "hash" }}
 traffic = [{{ from = {hosts}, to = {hosts}, pattern = "random-pairs", count = {flows}, bulk = true, stack = "newreno" }}]
 run.duration = "10us"
 """
+PERMUTATION = """\
+topology.generate = {{ kind = "fat-tree", k = 32, rate = "100Gbps", delay = "1us" }}
+routing.ecmp = {{ metric = "hop-count", {choice} }}
+traffic = [{{ from = {hosts}, to = {hosts}, pattern = "permutation", bulk = true, stack = "newreno", routing = "ecmp" }}]
+run.duration = "50us"
+"""
+CHOICES = {
+    "a path per flow, by hash": 'select = "hash"',
+    "a path per packet, in turn": 'select = "round-robin", per = "packet"',
+    "a path per packet, drawn": 'select = "random", per = "packet"',
+}
 
 
 @dataclass
@@ -124,6 +135,7 @@ def _commands(folder: Path) -> list[Waiting]:
         "dumbbell": DUMBBELL.read_text(encoding="utf-8"),
     }
     texts |= {"fat-tree": _fat_tree(32, 8192), "large-fat-tree": _fat_tree(72, 100_000)}
+    texts |= {choice: PERMUTATION.format(choice=text, hosts=hosts(32)) for choice, text in CHOICES.items()}
     for name, text in texts.items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     _write_network(folder)
@@ -164,6 +176,10 @@ def _commands(folder: Path) -> list[Waiting]:
             "--time",
             "30s",
             has_earlier=False,
+        ),
+        *(
+            _command(f"permutation of 8,192 hosts, {choice}", "run", f"{choice}.toml", "--no-report", has_earlier=False)
+            for choice in CHOICES
         ),
     ]
 

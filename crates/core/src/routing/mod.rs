@@ -39,7 +39,7 @@ pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use max_flow::max_flow;
 pub use metric::{Metric, MetricInfo, Weight, link_weights, ospf_cost};
 pub use near_equal::near_equal;
-pub use next_hops::{NextHopSearch, NextHops};
+pub use next_hops::{LinkLists, NextHopSearch, NextHops};
 pub use node_disjoint::NodeDisjoint;
 pub use pair_paths::paths_of_pairs;
 pub use pareto::{MOST_LABELS, ParetoTowards};

@@ -3,8 +3,57 @@
 use super::backbone::{Backbone, Place};
 use super::{Graph, RoutingError, ShortestTree, Weight, link_weights};
 use crate::spec::{HopsSpec, LinkId, MetricSpec, NodeId};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
+
+/// No next hop. An entry of a table is this, a single link, or [`SEVERAL`] and the position of a list in [`LinkLists`].
+const NONE: u32 = u32::MAX;
+const SEVERAL: u32 = 1 << 31;
+
+/// Lists of several links, each kept once: the switches of a fabric have the same next hops towards most destinations.
+#[derive(Debug, Default)]
+pub struct LinkLists {
+    /// The length of each list, and its links.
+    words: Vec<u32>,
+    /// The position of a list by its hash. A list whose hash another one has is kept again, which costs memory alone.
+    positions: FxHashMap<u64, u32>,
+}
+
+impl LinkLists {
+    /// The entry of these next hops.
+    fn entry(&mut self, links: &[LinkId]) -> u32 {
+        debug_assert!(links.iter().all(|link| *link < SEVERAL));
+        match links {
+            [] => return NONE,
+            [only] => return *only,
+            _ => {}
+        }
+        let hash = FxBuildHasher.hash_one(links);
+        if let Some(entry) = self.positions.get(&hash).filter(|entry| self.links(entry) == links) {
+            return *entry;
+        }
+        let entry = SEVERAL | self.words.len() as u32;
+        self.words.push(links.len() as u32);
+        self.words.extend_from_slice(links);
+        self.positions.insert(hash, entry);
+        entry
+    }
+
+    /// The next hops of an entry.
+    #[inline]
+    fn links<'a>(&'a self, entry: &'a u32) -> &'a [LinkId] {
+        match *entry {
+            NONE => &[],
+            several if several & SEVERAL != 0 => {
+                let start = (several & !SEVERAL) as usize;
+                &self.words[start + 1..][..self.words[start] as usize]
+            }
+            _ => std::slice::from_ref(entry),
+        }
+    }
+}
 
 /// The next hops of all nodes towards a destination.
 #[derive(Debug, Clone)]
@@ -22,32 +71,41 @@ struct SharedHops {
     places: Arc<[Place]>,
     /// The destination's number in the backbone.
     dst: NodeId,
-    /// The next hops of node after node of the backbone.
-    links: Vec<LinkId>,
-    /// For each node of the backbone, the index in `links` of its first next hop; then the length of `links`.
-    offsets: Vec<u32>,
+    /// The entry of each node of the backbone.
+    entries: Vec<u32>,
 }
 
 impl NextHops {
     /// No node has any.
     pub fn none() -> NextHops {
-        NextHops::of_nodes(&[], 0)
+        NextHops::of_nodes(&[], 0, &mut LinkLists::default())
     }
 
     /// Builds the table from a list by node; a node beyond its end has no next hop.
-    pub fn of_nodes(next_hops: &[Vec<LinkId>], dst: NodeId) -> NextHops {
+    pub fn of_nodes(next_hops: &[Vec<LinkId>], dst: NodeId, lists: &mut LinkLists) -> NextHops {
         let places = (0..next_hops.len() as NodeId).map(Place::Inside).collect();
-        let append = |node: NodeId, links: &mut Vec<LinkId>| links.extend_from_slice(&next_hops[node as usize]);
-        NextHops { dst, shared: Arc::new(SharedHops::new(places, dst, next_hops.len(), append)), last: None }
+        let entries = next_hops.iter().map(|links| lists.entry(links)).collect();
+        NextHops { dst, shared: Arc::new(SharedHops { places, dst, entries }), last: None }
     }
 
     /// The next hops of a node, by ascending id; none at the destination.
     #[inline]
-    pub fn at(&self, node: NodeId) -> &[LinkId] {
+    pub fn at<'a>(&'a self, node: NodeId, lists: &'a LinkLists) -> &'a [LinkId] {
+        lists.links(self.entry(node))
+    }
+
+    /// The next hop of a node that has exactly one.
+    #[inline]
+    pub fn only(&self, node: NodeId) -> Option<LinkId> {
+        Some(*self.entry(node)).filter(|entry| entry & SEVERAL == 0)
+    }
+
+    #[inline]
+    fn entry(&self, node: NodeId) -> &u32 {
         match &self.last {
-            Some((gateway, link)) if *gateway == node => std::slice::from_ref(link),
-            Some(_) if node == self.dst => &[],
-            _ => self.shared.at(node),
+            Some((gateway, link)) if *gateway == node => link,
+            Some(_) if node == self.dst => &NONE,
+            _ => self.shared.entry(node),
         }
     }
 
@@ -72,44 +130,22 @@ impl NextHops {
 
     /// How many nodes may choose among several next hops.
     pub fn choosers(&self) -> usize {
-        self.shared.offsets.len() - 1
+        self.shared.entries.len()
     }
 }
 
 impl SharedHops {
-    /// `append` appends the next hops of a node of the backbone.
-    fn new(
-        places: Arc<[Place]>,
-        dst: NodeId,
-        nodes: usize,
-        mut append: impl FnMut(NodeId, &mut Vec<LinkId>),
-    ) -> SharedHops {
-        let (mut links, mut offsets) = (Vec::new(), Vec::with_capacity(nodes + 1));
-        offsets.push(0);
-        for node in 0..nodes as NodeId {
-            append(node, &mut links);
-            offsets.push(links.len() as u32);
-        }
-        links.shrink_to_fit();
-        SharedHops { places, dst, links, offsets }
-    }
-
     #[inline]
-    fn at(&self, node: NodeId) -> &[LinkId] {
+    fn entry(&self, node: NodeId) -> &u32 {
         match self.places.get(node as usize) {
-            Some(Place::Inside(number)) => self.inside(*number),
+            Some(Place::Inside(number)) => &self.entries[*number as usize],
             Some(Place::Host { gateway, up: Some(up), .. })
-                if *gateway == self.dst || !self.inside(*gateway).is_empty() =>
+                if *gateway == self.dst || self.entries[*gateway as usize] != NONE =>
             {
-                std::slice::from_ref(up)
+                up
             }
-            _ => &[],
+            _ => &NONE,
         }
-    }
-
-    fn inside(&self, number: NodeId) -> &[LinkId] {
-        let number = number as usize;
-        &self.links[self.offsets[number] as usize..self.offsets[number + 1] as usize]
     }
 }
 
@@ -159,7 +195,7 @@ impl NextHopSearch {
     ///
     /// # Errors
     /// A node that does not exist.
-    pub fn towards(&mut self, graph: &Graph, dst: NodeId) -> Result<NextHops, RoutingError> {
+    pub fn towards(&mut self, graph: &Graph, dst: NodeId, lists: &mut LinkLists) -> Result<NextHops, RoutingError> {
         graph.check_node(dst)?;
         let last = match self.backbone.places[dst as usize] {
             Place::Inside(_) => None,
@@ -168,21 +204,25 @@ impl NextHopSearch {
         };
         let root = self.backbone.places[dst as usize].number();
         let NextHopSearch { backbone, weights, all, found } = self;
-        let shared = found.entry(root).or_insert_with(|| Arc::new(search(backbone, weights, *all, root)));
+        let shared = found.entry(root).or_insert_with(|| Arc::new(search(backbone, weights, *all, root, lists)));
         Ok(NextHops { dst, shared: shared.clone(), last })
     }
 }
 
-fn search(backbone: &Backbone, weights: &[Weight], all: bool, dst: NodeId) -> SharedHops {
+fn search(backbone: &Backbone, weights: &[Weight], all: bool, dst: NodeId, lists: &mut LinkLists) -> SharedHops {
     let tree = ShortestTree::new(&backbone.graph, weights, dst);
     let whole = |link: LinkId| backbone.links[link as usize];
-    SharedHops::new(backbone.places.clone(), dst, backbone.graph.nodes(), |node, links| {
+    let mut links = Vec::new();
+    let entries = (0..backbone.graph.nodes() as NodeId).map(|node| {
+        links.clear();
         if all {
             links.extend(tree.equal_cost_links(node).map(whole));
         } else {
             links.extend(tree.next_hop(node).map(whole));
         }
-    })
+        lists.entry(&links)
+    });
+    SharedHops { places: backbone.places.clone(), dst, entries: entries.collect() }
 }
 
 #[cfg(test)]
@@ -211,11 +251,14 @@ mod tests {
         for metric in [Metric::HopCount, Metric::Delay] {
             for hops in [HopsSpec::Shortest { metric: metric.into() }, HopsSpec::EqualCost { metric: metric.into() }] {
                 let mut search = NextHopSearch::new(graph, &hops).unwrap().expect("the metric adds up");
+                let mut lists = LinkLists::default();
                 for dst in 0..graph.nodes() as NodeId {
                     let (found, expected) =
-                        (search.towards(graph, dst).unwrap(), next_hops(graph, &hops, dst).unwrap());
+                        (search.towards(graph, dst, &mut lists).unwrap(), next_hops(graph, &hops, dst).unwrap());
                     for (node, links) in (0..).zip(&expected) {
-                        prop_assert_eq!(found.at(node), links, "{:?}, {} to {}", hops, node, dst);
+                        prop_assert_eq!(found.at(node, &lists), links, "{:?}, {} to {}", hops, node, dst);
+                        let only = if let [only] = links[..] { Some(only) } else { None };
+                        prop_assert_eq!(found.only(node), only);
                         prop_assert!(links.len() < 2 || found.chooser(node).is_some_and(|it| it < found.choosers()));
                     }
                 }
@@ -263,9 +306,18 @@ mod tests {
         check(&graph).unwrap();
         let hops = HopsSpec::EqualCost { metric: Metric::HopCount.into() };
         let mut search = NextHopSearch::new(&graph, &hops).unwrap().unwrap();
-        let shared = [20, 21, 22].map(|host| search.towards(&graph, host).unwrap().shared);
+        let mut lists = LinkLists::default();
+        let shared = [20, 21, 22].map(|host| search.towards(&graph, host, &mut lists).unwrap().shared);
         assert!(Arc::ptr_eq(&shared[0], &shared[1]) && !Arc::ptr_eq(&shared[0], &shared[2]));
-        assert_eq!(shared[0].offsets.len(), 21, "hosts have no entry");
+        assert_eq!(shared[0].entries.len(), 20, "hosts have no entry");
+        for host in 20..36 {
+            search.towards(&graph, host, &mut lists).unwrap();
+        }
+        assert_eq!(
+            lists.words.len(),
+            16 * 3,
+            "each switch that may choose has one list of two links towards all destinations"
+        );
         for link in [0, 7, 12, 13] {
             graph.set_up(link, false);
         }

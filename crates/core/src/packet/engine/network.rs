@@ -319,6 +319,16 @@ impl Network {
         identity: &FlowIdentity,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
+        // What a router need not choose depends on nothing of the flow, whose state is seldom in a cache here.
+        match self.forwarding.only_next_hop(packet.hop_index(), node) {
+            Some(END) => return Some((END, packet.hop_index())),
+            Some(link) => {
+                if let Some(decremented) = Forwarding::decrement_ttl(packet.hop_index()) {
+                    return Some((link, decremented));
+                }
+            }
+            None => {}
+        }
         let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
         let key = identity.key(packet.flow(), packet.has(ACK), number);
         let next_hop = self.next_hop_of_key(now, packet.hop_index(), node, &key);

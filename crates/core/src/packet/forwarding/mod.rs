@@ -22,7 +22,7 @@ use crate::packet::forwarding::path_set::PathSet;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
 use crate::prefetch::prefetch;
-use crate::routing::{Graph, NextHopSearch};
+use crate::routing::{Graph, LinkLists, NextHopSearch};
 use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
 use rustc_hash::FxHashMap;
@@ -56,6 +56,8 @@ pub struct Forwarding {
     hops: Vec<LinkId>,
     path_sets: Vec<PathSet>,
     tables: Vec<NextHopTable>,
+    /// The next hops of nodes that have several, in all tables.
+    lists: LinkLists,
     /// For each routing, the search state while tables are filled; `None` if hosts behind one switch do not share next hops.
     searches: FxHashMap<usize, Option<NextHopSearch>>,
     /// The index of the table of a routing and destination.
@@ -87,6 +89,7 @@ impl Forwarding {
             hops: Vec::new(),
             path_sets: Vec::new(),
             tables: Vec::new(),
+            lists: LinkLists::default(),
             searches: FxHashMap::default(),
             table_of: FxHashMap::default(),
             routes: FxHashMap::default(),
@@ -163,14 +166,26 @@ impl Forwarding {
         }
     }
 
+    /// The next link of all packets with this table at `node`, hop by hop; [`END`] at their host. `None` if the node has none, or chooses one.
+    #[inline]
+    pub fn only_next_hop(&self, hop_index: u32, node: NodeId) -> Option<LinkId> {
+        let table = &self.tables[Forwarding::table(hop_index)];
+        if table.dst == node { Some(END) } else { table.only_next_hop(node) }
+    }
+
+    /// The index of the next-hop table in the hop index of a packet that goes hop by hop.
+    #[inline]
+    fn table(hop_index: u32) -> usize {
+        (hop_index & ((1 << TIME_TO_LIVE_BIT) - 1)) as usize
+    }
+
     /// The next link of a packet at `node`, hop by hop; [`END`] at its host, `None` if no route leads on.
     pub fn next_hop(&mut self, hop_index: u32, node: NodeId, now: Time, key: &PacketKey) -> Option<LinkId> {
-        let table = hop_index & ((1 << TIME_TO_LIVE_BIT) - 1);
-        let table = &mut self.tables[table as usize];
+        let table = &mut self.tables[Forwarding::table(hop_index)];
         if table.dst == node {
             return Some(END);
         }
-        table.select(node, self.seed, &self.routings[table.routing], now, key)
+        table.select(node, &self.lists, self.seed, &self.routings[table.routing], now, key)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The next-hop table of one destination.
 //!
-//! A thousand hosts have a thousand of these tables. So those behind one switch share their next hops, and a table has selector states
-//! only if its routing needs them.
+//! A thousand hosts have a thousand of these tables. So those behind one switch share their next hops, and a table has selector state
+//! only if its routing needs it.
 
-use crate::packet::forwarding::select::{NextHopSet, PacketKey, SelectorState};
+use crate::packet::forwarding::select::{Flowlets, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
-use crate::routing::NextHops;
+use crate::routing::{LinkLists, NextHops};
 use crate::spec::{HashField, LinkId, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 
@@ -19,33 +19,48 @@ pub struct NextHopTable {
     /// The destination.
     pub dst: NodeId,
     next_hops: NextHops,
-    /// The selector states, by [`NextHops::chooser`]; empty if no choice depends on an earlier one.
-    states: Vec<SelectorState>,
+    /// `None` if no choice depends on an earlier one. In a box, so that the tables of a large fabric are small beside a cache.
+    state: Option<Box<TableState>>,
+}
+
+/// The selector state of all nodes, which have numbers by [`NextHops::chooser`].
+#[derive(Debug, Clone)]
+struct TableState {
+    /// Round robin: each node's index of the next member.
+    turns: Vec<u32>,
+    flowlets: Flowlets,
 }
 
 impl NextHopTable {
     /// A table in which no node has a next hop.
     pub fn new(index: u32, routing: usize, dst: NodeId) -> NextHopTable {
-        NextHopTable { index, routing, dst, next_hops: NextHops::none(), states: Vec::new() }
+        NextHopTable { index, routing, dst, next_hops: NextHops::none(), state: None }
     }
 
     /// Replaces the next hops of all nodes.
     pub fn replace(&mut self, next_hops: NextHops, routing: &RoutingSpec) {
-        let states = if SelectorState::is_needed(routing) { next_hops.choosers() } else { 0 };
-        self.states = vec![SelectorState::default(); states];
+        let state = || Box::new(TableState { turns: vec![0; next_hops.choosers()], flowlets: Flowlets::default() });
+        self.state = SelectorState::is_needed(routing).then(state);
         self.next_hops = next_hops;
     }
 
     /// The next hops of a node.
     #[inline]
-    pub fn next_hops(&self, node: NodeId) -> &[LinkId] {
-        self.next_hops.at(node)
+    pub fn next_hops<'a>(&'a self, node: NodeId, lists: &'a LinkLists) -> &'a [LinkId] {
+        self.next_hops.at(node, lists)
+    }
+
+    /// The next hop of a node that has exactly one: all packets take it.
+    #[inline]
+    pub fn only_next_hop(&self, node: NodeId) -> Option<LinkId> {
+        self.next_hops.only(node)
     }
 
     /// The next hop of a packet at a node; `None` if the node has none.
     pub fn select(
         &mut self,
         node: NodeId,
+        lists: &LinkLists,
         seed: u64,
         routing: &RoutingSpec,
         now: Time,
@@ -57,10 +72,15 @@ impl NextHopTable {
             let index = if shared { u32::MAX - self.routing as u32 } else { self.index };
             Stream::new(seed, Purpose::Forwarding, (u64::from(index) << 32 | u64::from(node)) << 1)
         };
-        let set = NextHopSet { members: self.next_hops.at(node), cumulative: &[] };
-        let mut no_state = SelectorState::default();
-        let chooser = if self.states.is_empty() { None } else { self.next_hops.chooser(node) };
-        let state = chooser.map_or(&mut no_state, |chooser| &mut self.states[chooser]);
+        let set = NextHopSet { members: self.next_hops.at(node, lists), cumulative: &[] };
+        let (mut turn, mut flowlets) = (0, Flowlets::default());
+        let state = match (&mut self.state, self.next_hops.chooser(node)) {
+            (Some(state), Some(chooser)) => {
+                let TableState { turns, flowlets } = &mut **state;
+                SelectorState { turn: &mut turns[chooser], flowlets, set: chooser as u32 }
+            }
+            _ => SelectorState { turn: &mut turn, flowlets: &mut flowlets, set: 0 },
+        };
         set.select(routing, state, draws, now, key)
     }
 }

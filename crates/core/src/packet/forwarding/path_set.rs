@@ -1,6 +1,6 @@
 //! The compiled routes from one node to another: each packet, flowlet or flow takes one of them.
 
-use crate::packet::forwarding::select::{NextHopSet, PacketKey, SelectorState};
+use crate::packet::forwarding::select::{Flowlets, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{NodeId, RoutingSpec, Selector};
 use crate::units::Time;
@@ -18,7 +18,8 @@ pub struct PathSet {
     /// The routes' cumulative weights, ending at 1; empty if all weights are equal.
     cumulative: Vec<f64>,
     draws: Stream,
-    state: SelectorState,
+    turn: u32,
+    flowlets: Flowlets,
 }
 
 impl PathSet {
@@ -32,7 +33,8 @@ impl PathSet {
             starts: Vec::new(),
             cumulative: Vec::new(),
             draws,
-            state: SelectorState::default(),
+            turn: 0,
+            flowlets: Flowlets::default(),
         }
     }
 
@@ -45,7 +47,7 @@ impl PathSet {
         });
         self.cumulative = shares.collect();
         self.starts = starts;
-        self.state = SelectorState::default();
+        (self.turn, self.flowlets) = (0, Flowlets::default());
     }
 
     /// The share of the packets that each route takes, if each packet chooses one.
@@ -61,6 +63,7 @@ impl PathSet {
     #[inline(always)]
     pub fn select(&mut self, routings: &[RoutingSpec], now: Time, key: &PacketKey) -> Option<u32> {
         let routes = NextHopSet { members: &self.starts, cumulative: &self.cumulative };
-        routes.select(&routings[self.routing], &mut self.state, || self.draws, now, key)
+        let state = SelectorState { turn: &mut self.turn, flowlets: &mut self.flowlets, set: 0 };
+        routes.select(&routings[self.routing], state, || self.draws, now, key)
     }
 }

@@ -27,7 +27,7 @@ impl Forwarding {
             RouteRef::NextHopTable(table) => &self.tables[table as usize],
         };
         let (mut links, mut node, mut visited) = (Vec::new(), src, HashSet::from([src]));
-        while let Some(link) = table.next_hops(node).first() {
+        while let Some(link) = table.next_hops(node, &self.lists).first() {
             links.push(*link);
             node = self.graph.link(*link).dst;
             if !visited.insert(node) {
@@ -60,8 +60,8 @@ impl Forwarding {
         let table = &self.tables[table as usize];
         let (mut links, mut waiting, mut visited) = (Vec::new(), vec![src], HashSet::from([src]));
         while let Some(node) = waiting.pop() {
-            links.extend_from_slice(table.next_hops(node));
-            let next_nodes = table.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
+            links.extend_from_slice(table.next_hops(node, &self.lists));
+            let next_nodes = table.next_hops(node, &self.lists).iter().map(|link| self.graph.link(*link).dst);
             waiting.extend(next_nodes.filter(|next| visited.insert(*next)));
         }
         links
@@ -143,7 +143,7 @@ impl Forwarding {
                 found.push((links, share));
                 continue;
             }
-            let next_hops = table.next_hops(node);
+            let next_hops = table.next_hops(node, &self.lists);
             // A path without a circle crosses fewer links than there are nodes.
             if next_hops.is_empty() || links.len() >= self.graph.nodes() {
                 return Err(Unlisted::NoEnd);
@@ -185,7 +185,7 @@ impl Forwarding {
         let mut counts = HashMap::from([(table.dst, Some(1_u32))]);
         let mut waiting = vec![src];
         while let Some(&node) = waiting.last() {
-            let next_nodes = || table.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
+            let next_nodes = || table.next_hops(node, &self.lists).iter().map(|link| self.graph.link(*link).dst);
             match counts.get(&node) {
                 None => {
                     counts.insert(node, None);

@@ -4,7 +4,7 @@ use super::next_hops::NextHopTable;
 use super::path_set::PathSet;
 use super::select::PacketKey;
 use super::{END, Forwarding, RouteRef, TIME_TO_LIVE};
-use crate::routing::{self, NextHopSearch, NextHops, RoutingError};
+use crate::routing::{self, LinkLists, NextHopSearch, NextHops, RoutingError};
 use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use rustc_hash::FxHashMap;
@@ -142,7 +142,7 @@ impl Forwarding {
                 table
             }
         };
-        if self.tables[table].next_hops(src).is_empty() {
+        if self.tables[table].next_hops(src, &self.lists).is_empty() {
             return Err(RoutingError::NoPath { src, dst });
         }
         let route = RouteRef::NextHopTable(table as u32);
@@ -162,7 +162,7 @@ impl Forwarding {
                 let mut first = |node: NodeId| controller.route(node, dst).map_or(Vec::new(), |links| vec![links[0]]);
                 let nodes = 0..self.graph.nodes() as NodeId;
                 let of_nodes: Vec<_> = nodes.map(|node| if node == dst { Vec::new() } else { first(node) }).collect();
-                NextHops::of_nodes(&of_nodes, dst)
+                NextHops::of_nodes(&of_nodes, dst, &mut self.lists)
             }
         };
         self.tables[table].replace(next_hops, &self.routings[routing]);
@@ -175,8 +175,8 @@ impl Forwarding {
             self.searches.insert(routing, NextHopSearch::new(&self.graph, hops)?);
         }
         match self.searches.get_mut(&routing).and_then(Option::as_mut) {
-            Some(search) => search.towards(&self.graph, dst),
-            None => Ok(NextHops::of_nodes(&routing::next_hops(&self.graph, hops, dst)?, dst)),
+            Some(search) => search.towards(&self.graph, dst, &mut self.lists),
+            None => Ok(NextHops::of_nodes(&routing::next_hops(&self.graph, hops, dst)?, dst, &mut self.lists)),
         }
     }
 
@@ -186,6 +186,7 @@ impl Forwarding {
         self.searches = FxHashMap::default();
         if !self.hop_by_hop {
             self.tables = Vec::new();
+            self.lists = LinkLists::default();
             self.table_of = FxHashMap::default();
         }
         self.hops.shrink_to_fit();

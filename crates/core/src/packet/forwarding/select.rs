@@ -3,7 +3,7 @@
 use crate::rng::{Stream, hash_words};
 use crate::spec::{Granularity, HashField, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The properties of a packet that a selector may use.
 #[derive(Debug, Clone, Copy)]
@@ -32,16 +32,22 @@ struct Flowlet {
     chosen: u32,
 }
 
-/// State on which the choices of one set depend, besides the packet.
+/// The current flowlet of each flow and direction at each of several sets.
 #[derive(Debug, Clone, Default)]
-pub struct SelectorState {
+pub struct Flowlets(FxHashMap<(u32, u32, bool), Flowlet>);
+
+/// State on which the choices of one set depend, besides the packet.
+#[derive(Debug)]
+pub struct SelectorState<'a> {
     /// Round robin: the index of the next member.
-    next: u32,
-    /// The current flowlet of each flow and direction.
-    flowlets: HashMap<(u32, bool), Flowlet>,
+    pub turn: &'a mut u32,
+    /// The flowlets of this set, and of others.
+    pub flowlets: &'a mut Flowlets,
+    /// The number of this set among them.
+    pub set: u32,
 }
 
-impl SelectorState {
+impl SelectorState<'_> {
     /// Whether choices under this routing depend on earlier ones.
     pub fn is_needed(routing: &RoutingSpec) -> bool {
         routing.select == Selector::RoundRobin || matches!(routing.per, Granularity::Flowlet { .. })
@@ -50,18 +56,18 @@ impl SelectorState {
     /// Round robin: the index of the next of `members` members.
     #[inline(always)]
     fn advance(&mut self, members: usize) -> u32 {
-        let chosen = self.next;
+        let chosen = *self.turn;
         let is_last = chosen as usize + 1 >= members;
-        self.next = if is_last { 0 } else { chosen + 1 };
+        *self.turn = if is_last { 0 } else { chosen + 1 };
         chosen
     }
 
     fn flowlet(&self, key: &PacketKey) -> Option<Flowlet> {
-        self.flowlets.get(&(key.flow, key.reverse)).copied()
+        self.flowlets.0.get(&(self.set, key.flow, key.reverse)).copied()
     }
 
     fn set_flowlet(&mut self, key: &PacketKey, flowlet: Flowlet) {
-        self.flowlets.insert((key.flow, key.reverse), flowlet);
+        self.flowlets.0.insert((self.set, key.flow, key.reverse), flowlet);
     }
 }
 
@@ -80,7 +86,7 @@ impl NextHopSet<'_> {
     pub fn select(
         &self,
         routing: &RoutingSpec,
-        state: &mut SelectorState,
+        mut state: SelectorState<'_>,
         draws: impl Fn() -> Stream,
         now: Time,
         key: &PacketKey,
@@ -92,7 +98,7 @@ impl NextHopSet<'_> {
                 Some(members[state.advance(members.len()) as usize])
             }
             members => {
-                let index = self.select_index(routing, state, draws(), now, key);
+                let index = self.select_index(routing, &mut state, draws(), now, key);
                 Some(members[index as usize])
             }
         }
@@ -102,7 +108,7 @@ impl NextHopSet<'_> {
     fn select_index(
         &self,
         routing: &RoutingSpec,
-        state: &mut SelectorState,
+        state: &mut SelectorState<'_>,
         draws: Stream,
         now: Time,
         key: &PacketKey,
@@ -132,7 +138,7 @@ impl NextHopSet<'_> {
     fn draw(
         &self,
         routing: &RoutingSpec,
-        state: &mut SelectorState,
+        state: &mut SelectorState<'_>,
         draws: Stream,
         key: &PacketKey,
         number: u32,

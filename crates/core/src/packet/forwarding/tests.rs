@@ -17,9 +17,9 @@ impl Forwarding {
     fn set_next_hops(&mut self, table: usize, node: NodeId, links: &[LinkId]) {
         let table = &mut self.tables[table];
         let mut next_hops: Vec<_> =
-            (0..self.graph.nodes() as NodeId).map(|node| table.next_hops(node).to_vec()).collect();
+            (0..self.graph.nodes() as NodeId).map(|node| table.next_hops(node, &self.lists).to_vec()).collect();
         next_hops[node as usize] = links.to_vec();
-        table.replace(NextHops::of_nodes(&next_hops, table.dst), &self.routings[table.routing]);
+        table.replace(NextHops::of_nodes(&next_hops, table.dst, &mut self.lists), &self.routings[table.routing]);
     }
 }
 
