@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from math import inf, log
 
 import numpy as np
@@ -29,17 +30,15 @@ _LEAST_PAIRS = 128
 """A network of fewer pairs gets the moves of this many: the fewer pairs there are, the more often a search gets stuck."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns, to lower the load of a plan without loss."""
-_LEVELS = 64
+_LEVELS = 48
 """How many loads are searched from the least one up to that of the plan without loss, a constant factor apart."""
-_WIDE = 8
-"""At each load of this many, linear programs and shortest paths give the local search new starts."""
-_WIDE_MOVES, _NARROW_MOVES = 8, 32
-"""A local search at a load that gets new starts, and at another one, has the moves of the plan without loss over this."""
-_WIDE_COST = 3
-"""Local searches at a load that gets new starts."""
+_LEVEL_MOVES = 32
+"""Each local search at a level has the moves of the search for the plan without loss over this."""
+_LEVEL_SEARCHES = 3
+"""Local searches at a level."""
 _CHUNK = 5_000
-_HOT, _WARM, _COOL = 0.03, 0.05, 0.003
-"""First temperatures: of a search from any choice, of one from a good choice, and of one from the best of the level below."""
+_HOT, _WARM, _COOL = 0.03, 0.05, 0.02
+"""First temperatures: of a search from any choice, of one after a linear program, and of the last one at a level."""
 _LOOSE = 1.0
 """First temperature of a search for less load, as a share of the greatest traffic of a pair: nothing is lost by any move."""
 _NOTHING = 1e-9
@@ -159,12 +158,10 @@ class Searcher:
         assert self._free is not None
         if self._free.load <= load * (1 + _NOTHING):
             return
-        levels = self._levels(load)
-        todo = list(enumerate(levels))[len(self._found) :]
-        self._planned = sum(1 if number % _WIDE else _WIDE_COST for number, _ in todo)
-        self._done = 0
-        for number, level in todo:
-            self._level(level, wide=number % _WIDE == 0)
+        todo = self._levels(load)[len(self._found) :]
+        self._planned, self._done = _LEVEL_SEARCHES * len(todo), 0
+        for level in todo:
+            self._level(level)
             assert self.best is not None
             self._found.append(self.best)
 
@@ -191,7 +188,8 @@ class Searcher:
         """Search the plan of least load in which no pair loses throughput, whatever the load allowed: it serves every greater load."""
         within, seed = self.best, self._seed
         self._planned, self._done = _ROUNDS + 1, 0
-        self.best = self._shortest
+        least = self._judged(self.least.splits, inf)  # free of loss where all pairs tolerate reordering
+        self.best = least if least.penalty <= _NOTHING else self._shortest
         try:
             if self.best.penalty > _NOTHING:
                 self._local(inf, _HOT, self.best.splits, self.moves)
@@ -203,20 +201,19 @@ class Searcher:
         finally:
             self.best, self._seed = within, seed
 
-    def _level(self, load: float, wide: bool) -> None:
-        """Search one level: from the best of the level below, and if ``wide``, from shortest paths and from linear programs."""
+    def _level(self, load: float) -> None:
+        """Search one level: from shortest paths, from a linear program, and from the best of the level below."""
         assert self.best is not None
-        moves = self.moves // (_WIDE_MOVES if wide else _NARROW_MOVES)
+        moves = max(1, self.moves // _LEVEL_MOVES)
         self._offer(self._shortest, load)
-        if wide:
-            self._local(load, _HOT, self._shortest.splits, moves)
-            room = load * (1 - MARGIN)
-            within = room if self.least.worst_case_load <= room else load
-            for splits in sparse(self.problem, within, self.least.splits, self._weight(), self.left_s):
-                self._offer(self._judged(splits, load), load)
-            self._local(load, _WARM, self.best.splits, moves)
-            self._polish(load)
-        self._local(load, _COOL, self.best.splits, moves)
+        self._local(load, _HOT, self._shortest.splits, moves)
+        room = load * (1 - MARGIN)
+        within = room if self.least.worst_case_load <= room else load
+        # One program of the sequence a level: the levels are the sequence.
+        for splits in islice(sparse(self.problem, within, self.best.splits, self._weight(), self.left_s), 1):
+            self._offer(self._judged(splits, load), load)
+        for hottest in (_WARM, _COOL):
+            self._local(load, hottest, self.best.splits, moves)
 
     def _weight(self) -> Floats:
         """Mean cost of the splits of each pair."""
