@@ -1,7 +1,7 @@
 //! The delays of routes, each found once for all warnings that need it.
 
 use super::routes::Finder;
-use crate::routing::{Graph, NextHopSearch, NextHops, RoutingError};
+use crate::routing::{Graph, LinkLists, NextHopSearch, NextHops, RoutingError};
 use crate::spec::{NodeId, RunSpec};
 use crate::units::Duration;
 use std::collections::HashMap;
@@ -46,20 +46,20 @@ impl Delays {
     ) -> Result<(), RoutingError> {
         let mut routes = routes.to_vec();
         routes.sort_by_cached_key(|(_, src, dst)| (search.root(*dst), *dst, *src));
-        let mut known: Option<(NodeId, Towards)> = None;
+        let (mut known, mut lists) = (None::<(NodeId, Towards)>, LinkLists::default());
         for (routing, src, dst) in routes {
             let root = search.root(dst);
             if known.as_ref().is_none_or(|(known, _)| *known != root) {
                 search.forget(); // the next hops towards all gateways of a large network take gigabytes
                 known = None;
             }
-            let next_hops = search.towards(graph, dst)?;
-            if next_hops.at(src).is_empty() {
+            let next_hops = search.towards(graph, dst, &mut lists)?;
+            if next_hops.at(src, &lists).is_empty() {
                 self.0.insert((routing, src, dst), None);
                 continue;
             }
             let (_, towards) = known.get_or_insert_with(|| (root, Towards::new(next_hops.shared_end())));
-            self.0.insert((routing, src, dst), towards.from(graph, &next_hops, src));
+            self.0.insert((routing, src, dst), towards.from(graph, &next_hops, &lists, src));
         }
         Ok(())
     }
@@ -80,14 +80,14 @@ impl Towards {
         Towards { known: HashMap::from([(end, (Duration::ZERO, Duration::ZERO))]) }
     }
 
-    fn from(&mut self, graph: &Graph, next_hops: &NextHops, src: NodeId) -> Option<Bounds> {
+    fn from(&mut self, graph: &Graph, next_hops: &NextHops, lists: &LinkLists, src: NodeId) -> Option<Bounds> {
         let mut waiting = vec![src];
         while let Some(&node) = waiting.last() {
             if self.known.contains_key(&node) {
                 waiting.pop();
                 continue;
             }
-            let links = next_hops.at(node).iter().map(|&link| graph.link(link));
+            let links = next_hops.at(node, lists).iter().map(|&link| graph.link(link));
             let unknown = links.clone().map(|link| link.dst).filter(|next| !self.known.contains_key(next));
             let before = waiting.len();
             waiting.extend(unknown);
