@@ -15,13 +15,11 @@ from anabranch.engineering.robust.lp import LinearProgram
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.separation import worst_loads
 from anabranch.engineering.robust.splits import Splits
-from anabranch.foundation.array_types import Floats, Integers
+from anabranch.foundation.array_types import Floats
 
 ROUNDS = 8
 _OFFSET = 0.05
 """Added to shares: what share counts as little."""
-_FULL = 0.8
-"""Links that the previous splits load with this share of the limit are in the program. It gets others that its answer overloads."""
 _LOAD_COST = 1e-3
 """Cost of the load beside the prices of shares: of equally dear splits, the program chooses one of less load."""
 
@@ -36,44 +34,27 @@ def sparse(
     Raises:
         OutOfTime: none is left.
     """
+    candidates = problem.candidates
     shares = splits.shares
-    links = np.zeros(0, dtype=int)
     for _ in range(ROUNDS):
-        price = weight[problem.candidates.pair] * (1 / (shares + _OFFSET) - 1 / (1 + _OFFSET))
-        loads = _loads(problem, Splits(problem.candidates, shares))
-        links = np.union1d(links, np.flatnonzero(loads >= _FULL * load))
-        while True:
-            found = _cheapest(problem, load, price, links, left_s())
-            overloaded = np.flatnonzero(_loads(problem, found) > load * (1 + 1e-6))
-            if not len(overloaded):
-                break
-            if np.isin(overloaded, links).all():
-                return
-            links = np.union1d(links, overloaded)
+        program = LinearProgram()
+        price = weight[candidates.pair] * (1 / (shares + _OFFSET) - 1 / (1 + _OFFSET))
+        column = program.add_columns(1, cost=_LOAD_COST, upper=load)
+        paths = program.add_columns(candidates.paths, cost=price) + np.arange(candidates.paths)
+        pairs = problem.network.pairs
+        rows = program.add_rows(np.ones(pairs), np.ones(pairs))
+        program.add_entries(rows + candidates.pair, paths, 1.0)
+        routing = RoutingColumns(program, candidates, problem.scale, column, paths)
+        Blocks(routing, problem.model, np.arange(problem.network.links))
+        found = Splits.rounded(candidates, routing.shares(program.solve("interior-point", limit_s=left_s())))
+        if worst_load(problem, found) > load * (1 + 1e-6):
+            return
         before, shares = shares, rounded(found).shares
         if np.abs(shares - before).max() <= 1.5 * SHARE_STEP:
             return
         yield found
 
 
-def _cheapest(problem: Problem, load: float, price: Floats, links: Integers, limit_s: float) -> Splits:
-    """The splits of the least price that keep some links within the load."""
-    candidates = problem.candidates
-    program = LinearProgram()
-    column = program.add_columns(1, cost=_LOAD_COST, upper=load)
-    paths = program.add_columns(candidates.paths, cost=price) + np.arange(candidates.paths)
-    pairs = problem.network.pairs
-    rows = program.add_rows(np.ones(pairs), np.ones(pairs))
-    program.add_entries(rows + candidates.pair, paths, 1.0)
-    routing = RoutingColumns(program, candidates, problem.scale, column, paths)
-    Blocks(routing, problem.model, links)
-    return Splits.rounded(candidates, routing.shares(program.solve("interior-point", limit_s=limit_s)))
-
-
-def _loads(problem: Problem, splits: Splits) -> Floats:
-    return worst_loads(problem.network, problem.model, splits.crossings).load
-
-
 def worst_load(problem: Problem, splits: Splits) -> float:
     """The worst-case load of splits."""
-    return float(_loads(problem, splits).max())
+    return float(worst_loads(problem.network, problem.model, splits.crossings).load.max())
