@@ -78,7 +78,7 @@ def _optimum(
     limit_s: float,
 ) -> Optimum:
     from anabranch.engineering.robust import Matrices, best_found
-    from anabranch.engineering.robust.ecmp import Links
+    from anabranch.engineering.robust.ecmp import LinkArrays
     from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.engineering.weights import optimal_flow
 
@@ -92,7 +92,7 @@ def _optimum(
         if found.interrupted:
             raise KeyboardInterrupt
         return Optimum("splits over the candidate paths", found.worst_case_load, found.lower_bound)
-    links = Links(network)
+    links = LinkArrays(network)
     loads: list[float] = []
     bounds: list[float] = []
     with Steps((len(failures) + 1) * len(rates), "optimal flows") as steps:

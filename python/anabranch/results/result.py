@@ -26,9 +26,6 @@ class ResultError(ValueError):
     """A run directory that cannot be read."""
 
 
-_WHOLE: Mapping[Any, str] = {pl.UInt32: "<u4", pl.UInt64: "<u8"}
-
-
 def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], bytes]:
     """Which values of a column are null, and all in little-endian order, with 0 or an empty text for null.
 
@@ -38,12 +35,13 @@ def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], bytes]:
         numbers = column.to_numpy()
         unknown = np.isnan(numbers)
         return unknown, np.where(unknown, 0.0, numbers).astype("<f8").tobytes()
+    whole = pl.Series(dtype=column.dtype).to_numpy().dtype.newbyteorder("<")
     if column.dtype != pl.String and not column.null_count():
-        return np.zeros(len(column), bool), column.to_numpy().astype(_WHOLE[column.dtype]).tobytes()
+        return np.zeros(len(column), bool), column.to_numpy().astype(whole).tobytes()
     values = column.to_list()
     unknown = np.array([value is None for value in values], bool)
     if column.dtype != pl.String:
-        return unknown, np.array([value or 0 for value in values], _WHOLE[column.dtype]).tobytes()
+        return unknown, np.array([value or 0 for value in values], whole).tobytes()
     texts = ["" if text is None else text for text in values]
     encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
     return unknown, b"".join(map(encoded.__getitem__, texts))

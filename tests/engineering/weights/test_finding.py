@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from anabranch.engineering import robust, weights
-from anabranch.engineering.robust.ecmp import Links
+from anabranch.engineering.robust.ecmp import LinkArrays
 from anabranch.engineering.robust.failures import failures_of, single_links
 from anabranch.engineering.robust.files import own_demands
 from anabranch.engineering.weights import search
@@ -34,7 +34,7 @@ def diamond() -> robust.Network:
 def test_the_search_finds_the_best_of_all_small_weights(fail: str | None) -> None:
     """All weights 1 to 3 of the five links, the same both ways; the search may choose others, so it must not be worse."""
     network = diamond()
-    links = Links(network)
+    links = LinkArrays(network)
     rates = np.zeros((4, 4))
     rates[0, 3], rates[0, 1], rates[2, 1] = 20e6, 2e6, 3e6
     failures = [] if fail is None else failures_of(fail, network)
@@ -49,7 +49,7 @@ def test_the_search_finds_the_best_of_all_small_weights(fail: str | None) -> Non
 def test_the_optimal_flow_is_the_least_load_over_all_paths(seed: int) -> None:
     network, random = random_network(seed), np.random.default_rng(seed)
     rates = random_rates(network, random)
-    links = Links(network)
+    links = LinkArrays(network)
     optimum = weights.optimal_flow(links, rates)
     routing = robust.solve(robust.Problem.over_all_paths(network, robust.matrices(network, [rates])), "exchange")
     assert optimum.load == pytest.approx(routing.worst_case_load, rel=1e-5)
@@ -62,8 +62,8 @@ def test_the_optimal_flow_is_the_least_load_over_all_paths(seed: int) -> None:
 def test_rates_of_any_size_have_optima_in_proportion(scale: float) -> None:
     network = diamond()
     rates = np.full((4, 4), 1e6)
-    once = weights.optimal_flow(Links(network), rates).load
-    assert weights.optimal_flow(Links(network), rates * scale).load == pytest.approx(once * scale, rel=1e-6)
+    once = weights.optimal_flow(LinkArrays(network), rates).load
+    assert weights.optimal_flow(LinkArrays(network), rates * scale).load == pytest.approx(once * scale, rel=1e-6)
 
 
 def test_several_matrices_count_by_the_worst_one() -> None:
@@ -71,7 +71,7 @@ def test_several_matrices_count_by_the_worst_one() -> None:
     one, other = np.zeros((4, 4)), np.zeros((4, 4))
     one[0, 3], other[1, 2] = 20e6, 8e6
     found = weights.find(network, [one, other], limit_s=0.3)
-    alone = [weights.optimal_flow(Links(network), rates).load for rates in (one, other)]
+    alone = [weights.optimal_flow(LinkArrays(network), rates).load for rates in (one, other)]
     assert found.optimum == pytest.approx(max(alone))
     assert found.best.load == pytest.approx(found.best.loads.max())
     assert len(found.best.loads) == 2

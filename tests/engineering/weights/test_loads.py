@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anabranch.engineering import robust, weights
-from anabranch.engineering.robust.ecmp import Links, RoutedTraffic
+from anabranch.engineering.robust.ecmp import LinkArrays, RoutedTraffic
 from anabranch.foundation.array_types import Floats
 from anabranch.network import topologies
 from anabranch.network.topologies.export import to_json
@@ -52,7 +52,7 @@ def random_rates(network: robust.Network, random: np.random.Generator) -> Floats
 @pytest.mark.parametrize("seed", range(10))
 def test_loads_are_those_of_paths_listed_one_by_one_also_after_each_change_of_a_weight(seed: int) -> None:
     network, random = random_network(seed), np.random.default_rng(seed)
-    links, rates = Links(network), random_rates(network, random)
+    links, rates = LinkArrays(network), random_rates(network, random)
     weight = random.integers(1, 5, network.links).astype(float)
     down = random.integers(0, network.links, seed % 3)
     state = RoutedTraffic(links, weight, np.stack([rates, 2 * rates.T]), down)
@@ -95,8 +95,8 @@ def test_the_packet_engine_has_these_loads_when_routers_take_their_next_hops_in_
     measured = np.array([sent[network.link_name(link)] for link in range(network.links)])
     rates = np.full((network.nodes, network.nodes), 500e3)
     np.fill_diagonal(rates, 0)
-    expected = weights.judge(Links(network), "given", weight, rates[None])
-    total = RoutedTraffic(Links(network), weight, rates[None], np.zeros(0, dtype=int)).total[0]
+    expected = weights.judge(LinkArrays(network), "given", weight, rates[None])
+    total = RoutedTraffic(LinkArrays(network), weight, rates[None], np.zeros(0, dtype=int)).total[0]
     assert expected.load == pytest.approx((total / 500e6).max())
     assert (total == 0).sum() == (measured == 0).sum()
     assert measured / measured.sum() == pytest.approx(total / total.sum(), abs=0.02 * (total / total.sum()).max())

@@ -13,7 +13,7 @@ from anabranch.engineering.robust.network import Network
 from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 
-class Links:
+class LinkArrays:
     """The links of a network, in the order of their sources and of their targets."""
 
     def __init__(self, network: Network) -> None:
@@ -54,7 +54,7 @@ def _groups(ends: Integers) -> tuple[Integers, Integers, Integers]:
 class EqualCostPaths:
     """Distances and shares for some destinations under some weights."""
 
-    links: Links
+    links: LinkArrays
     weights: Floats
     """Whole numbers of at least 1, or infinite; shape (links,)."""
     to: Integers
@@ -63,7 +63,7 @@ class EqualCostPaths:
     """From each node to each of the destinations; shape (nodes, columns)."""
 
     @staticmethod
-    def of(links: Links, weights: Floats, to: Integers, above: Floats | None = None) -> "EqualCostPaths":
+    def of(links: LinkArrays, weights: Floats, to: Integers, above: Floats | None = None) -> "EqualCostPaths":
         """Bellman and Ford's iteration, from distances that are nowhere too short (``above``) or from infinite ones."""
         columns = np.arange(len(to))
         distance = np.full((links.nodes, len(to)), np.inf) if above is None else above
@@ -122,7 +122,7 @@ class Rerouted:
 class RoutedTraffic:
     """Traffic matrices on the shortest paths of one state of the network: all links up, or some down."""
 
-    def __init__(self, links: Links, weights: Floats, rates: Floats, down: Integers) -> None:
+    def __init__(self, links: LinkArrays, weights: Floats, rates: Floats, down: Integers) -> None:
         """``rates`` in bit/s, shape (matrices, nodes, nodes); ``down`` the links that have failed."""
         self.links = links
         self.rates = rates

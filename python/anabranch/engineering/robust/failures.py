@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.separation import worst_loads
@@ -176,7 +176,7 @@ def availability(load_before: float, after: Sequence[AfterFailure]) -> Availabil
 
 def cut_by(network: Network, failure: Failure) -> set[int]:
     """The pairs between which a failure leaves no path in the network."""
-    links = Links(network)
+    links = LinkArrays(network)
     weights = np.ones(network.links)
     weights[list(failure.links)] = np.inf
     distance = EqualCostPaths.of(links, weights, np.arange(network.nodes)).distance

@@ -10,7 +10,7 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.engineering.robust.candidates import Candidates, listed
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.failures import AfterFailure, Failure, lost_pairs, renormalised
 from anabranch.engineering.robust.network import Network
@@ -96,7 +96,7 @@ def _matrix(network: Network, model: TrafficModel, crossing: Crossings, loads: L
 
 def ospf(network: Network, weights: Floats) -> Routing:
     """EqualCostPaths paths by whole weights of links, with equal-cost multipath; they are found anew after a failure."""
-    links = Links(network)
+    links = LinkArrays(network)
     to = np.arange(network.nodes)
 
     def routing(failure: Failure | None) -> tuple[Crossings, Integers]:
@@ -111,7 +111,7 @@ def ospf(network: Network, weights: Floats) -> Routing:
     return routing
 
 
-def _crossings(links: Links, shortest: EqualCostPaths) -> Crossings:
+def _crossings(links: LinkArrays, shortest: EqualCostPaths) -> Crossings:
     network = links.network
     sources = np.eye(links.nodes)
     parts: list[tuple[Integers, Integers, Floats]] = []

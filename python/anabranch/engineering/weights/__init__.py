@@ -7,7 +7,7 @@
 True
 """
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.weights.finding import Found, find
 from anabranch.engineering.weights.flow import OptimalFlow, optimal_flow
 from anabranch.engineering.weights.judged import Judged, inverse_capacity, judge, with_costs
@@ -16,7 +16,7 @@ __all__ = [
     "EqualCostPaths",
     "Found",
     "Judged",
-    "Links",
+    "LinkArrays",
     "OptimalFlow",
     "find",
     "inverse_capacity",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.failures import Failure
 from anabranch.engineering.robust.lp import OutOfTime
@@ -84,7 +84,7 @@ def find(
         RobustError: there is no traffic, a pair with traffic has no path, or the search would need too much memory.
     """
     began = time.monotonic()
-    links = Links(network)
+    links = LinkArrays(network)
     rates = np.stack([np.where(np.eye(network.nodes, dtype=bool), 0.0, matrix) for matrix in matrices])
     _check(links, rates, len(failures) + 1)
     down: list[Integers] = [np.zeros(0, dtype=np.int64), *(np.array(failure.links) for failure in failures)]
@@ -120,7 +120,7 @@ def _heaviest(judged: Judged, matrices: int) -> list[tuple[int, int]]:
     return [(state, matrix) for state in (0, *(place + 1 for place in order)) for matrix in range(matrices)]
 
 
-def _check(links: Links, rates: Floats, states: int) -> None:
+def _check(links: LinkArrays, rates: Floats, states: int) -> None:
     network = links.network
     if not rates.any():
         raise RobustError("there is no traffic: every pair sends 0 bit/s")

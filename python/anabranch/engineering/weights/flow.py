@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.robust.lp import LinearProgram
 from anabranch.foundation.array_types import Booleans, Floats
 
@@ -25,7 +25,7 @@ class OptimalFlow:
     """A price of each link, shape (links,)."""
 
 
-def optimal_flow(links: Links, rates: Floats, up: Booleans | None = None, limit_s: float = np.inf) -> OptimalFlow:
+def optimal_flow(links: LinkArrays, rates: Floats, up: Booleans | None = None, limit_s: float = np.inf) -> OptimalFlow:
     """The least maximum utilisation for a matrix in bit/s, shape (nodes, nodes), if only the links ``up`` work.
 
     What a source has for a destination that it does not reach counts nothing.
@@ -62,7 +62,7 @@ def optimal_flow(links: Links, rates: Floats, up: Booleans | None = None, limit_
     return OptimalFlow(float(optimum.columns[load]) * total / largest, bound_of(links, rates, prices, up), prices)
 
 
-def bound_of(links: Links, rates: Floats, prices: Floats, up: Booleans) -> float:
+def bound_of(links: LinkArrays, rates: Floats, prices: Floats, up: Booleans) -> float:
     """The lower bound that prices of links prove, by weak duality: the price of all traffic on cheapest paths over that of all capacity.
 
     It holds for any prices of at least 0.
@@ -75,7 +75,7 @@ def bound_of(links: Links, rates: Floats, prices: Floats, up: Booleans) -> float
     return float((rates * np.where(np.isfinite(distance), distance, 0.0)).sum()) / paid
 
 
-def _reachable(links: Links, rates: Floats, up: Booleans) -> Floats:
+def _reachable(links: LinkArrays, rates: Floats, up: Booleans) -> Floats:
     distance = EqualCostPaths.of(links, np.where(up, 1.0, np.inf), np.arange(links.nodes)).distance
     carried: Floats = np.where(np.isfinite(distance), rates, 0.0)
     np.fill_diagonal(carried, 0.0)

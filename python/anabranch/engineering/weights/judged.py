@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.robust.failures import AfterFailure, Failure
 from anabranch.engineering.robust.network import Network
 from anabranch.foundation.array_types import Floats
@@ -45,7 +45,7 @@ class Judged:
         return max(self.after, key=lambda one: one.load, default=None)
 
 
-def judge(links: Links, name: str, weights: Floats, rates: Floats, failures: Sequence[Failure] = ()) -> Judged:
+def judge(links: LinkArrays, name: str, weights: Floats, rates: Floats, failures: Sequence[Failure] = ()) -> Judged:
     """The loads that weights make; ``rates`` in bit/s, shape (matrices, nodes, nodes).
 
     After a failure, routers take the shortest paths that are left. Traffic without a path is lost and loads nothing.
@@ -65,7 +65,7 @@ def judge(links: Links, name: str, weights: Floats, rates: Floats, failures: Seq
     return Judged(name, weights, load.max(axis=1), int(load.max(axis=0).argmax()), tuple(after))
 
 
-def _loads(links: Links, weights: Floats, rates: Floats) -> tuple[Floats, EqualCostPaths]:
+def _loads(links: LinkArrays, weights: Floats, rates: Floats) -> tuple[Floats, EqualCostPaths]:
     shortest = EqualCostPaths.of(links, weights, np.arange(links.nodes))
     total = np.stack([shortest.flows(one[None])[0].sum(axis=-1) for one in rates])
     return total / links.network.capacity, shortest

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.engineering.robust.ecmp import EqualCostPaths, Links, Rerouted, RoutedTraffic
+from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays, Rerouted, RoutedTraffic
 from anabranch.foundation.array_types import Floats, Integers
 
 Report = Callable[[float, int], None]
@@ -46,7 +46,7 @@ class WeightSearch:
 
     def __init__(
         self,
-        links: Links,
+        links: LinkArrays,
         rates: Floats,
         down: Sequence[Integers],
         bounds: tuple[float, float],
