@@ -1,4 +1,4 @@
-"""The search: short runs of many candidates, then longer ones with more seeds of those that may be best."""
+"""The search: short runs of many candidates, then longer runs with more seeds of the best of them."""
 
 import os
 import time
@@ -185,7 +185,7 @@ class Race:
         return not any(may_be_better(standings[0], other) for other in standings[1:])
 
     def _try(self, wanted: Sequence[tuple[int, int, float]], end: float | None = None) -> None:
-        """Run candidates with seeds for so many seconds, as many at a time as there are cores, until the time is over."""
+        """Run candidates, each with a seed and a length in seconds, one per core at a time, until the time is over."""
         missing = [run for run in wanted if run[1] not in self._trials.get((run[0], run[2]), {})]
         queue, done, workers = iter(missing), 0, os.cpu_count() or 1
         pending: dict[Future[Trial | None], tuple[int, int, float]] = {}

@@ -1,4 +1,4 @@
-"""What the runs of some candidates say of the others: a regression of logarithms on stack, routing, and stack with selector."""
+"""Estimates of candidates that have not run, by a regression of logarithms on stack, routing, and stack with selector."""
 
 from collections.abc import Mapping, Sequence
 
