@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, started
 from hypothesis import settings
+
+from tests.browser import Browser, started
 
 settings.register_profile("anabranch", deadline=None)  # no test depends on how fast the machine is
 settings.load_profile("anabranch")

@@ -19,7 +19,7 @@ from anabranch.cli.app import app
 from anabranch.cli.overview import COMMANDS
 from anabranch.foundation.text_table import TextTable, print_table, quantity
 from anabranch.results.result import Result
-from scenarios import DESIGN, LINE
+from tests.scenarios import DESIGN, LINE
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.results.result import Result
-from scenarios import LINE
+from tests.scenarios import LINE
 
 NETWORK = "source,target,capacity,delay\nA,B,10Mbps,5ms\nB,C,1Gbps,5ms\n"
 SCENARIO = '[topology]\nfrom = "network.csv"\n' + LINE[LINE.index("[[traffic]]") :]

@@ -15,7 +15,7 @@ from anabranch.compile.run import compile_run, longest_round_trip
 from anabranch.network.topologies import Link, Node, Topology
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.algorithms import REGISTRIES
-from scenarios import DESIGN, LINE
+from tests.scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from anabranch.cli import DONE, status
 from anabranch.scenario import Scenario
-from scenarios import LINE
+from tests.scenarios import LINE
 
 
 def warnings(text: str) -> dict[str, str]:

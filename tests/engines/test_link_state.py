@@ -11,13 +11,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browser import Browser, assert_drawn, open_report
 
 from anabranch import Result, Scenario, _core
 from anabranch.compile.run import compile_run
 from anabranch.pages import report
 from anabranch.pages.report.figures import figures
 from anabranch.scenario import ScenarioError
+from tests.browser import Browser, assert_drawn, open_report
 from tests.pages.test_report import Page
 from tests.results.test_capture import frames, needs_tshark
 

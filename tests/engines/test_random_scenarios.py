@@ -12,7 +12,7 @@ from anabranch.scenario import Scenario
 from bench.fuzz import predicted
 from bench.fuzz.invariants import violations
 from bench.fuzz.run import Samples, problems
-from scenarios import LINE
+from tests.scenarios import LINE
 
 
 @pytest.mark.parametrize("hundred", range(5))

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linux_leftovers import assert_nothing_left, network_namespaces
 
 from anabranch import programs
 from anabranch.cli.entry import status
@@ -20,6 +19,7 @@ from anabranch.engines.kernel.linux_programs import libbpf
 from anabranch.engines.kernel.linux_programs.layouts import Btf, Field
 from anabranch.engines.kernel.linux_programs.loaded import available
 from anabranch.engines.kernel.linux_programs.trace_file import RECORD, SOCKET_BYTES, read_header, read_records
+from tests.linux_leftovers import assert_nothing_left, network_namespaces
 
 SOURCES = Path(__file__).parents[2] / "bpf"
 

@@ -12,7 +12,7 @@ from anabranch import cli
 from anabranch.foundation import input_files
 from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import LARGEST_FILE
-from scenarios import LINE
+from tests.scenarios import LINE
 
 NESTED = "[" * 100_000 + "]" * 100_000
 NETWORK = "source,target,capacity,delay\nA,B,10Mbps,1ms\nB,C,10Mbps,1ms\n"

@@ -13,7 +13,7 @@ from anabranch.runs.jobs import spread
 from anabranch.runs.run import PendingRun
 from anabranch.scenario import Case, Scenario, warnings
 from anabranch.scenario.problems import Problem
-from scenarios import LINE
+from tests.scenarios import LINE
 
 COSTS_S = [10.0] * 20 + [0.1] * 80
 """A few runs on a fast network, then many on a slow one."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import altair
 import pytest
-from report_fixture import write_run_directory
 
 from anabranch.cli import status
 from anabranch.pages.report import figure_files, page
+from tests.report_fixture import write_run_directory
 
 MM_PER_INCH = 25.4
 

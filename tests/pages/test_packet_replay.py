@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from browser import Browser, violations
-from report_fixture import change_manifest
 
 from anabranch.engines.packet import CompiledRun, Simulation, new_simulation
 from anabranch.pages.replay import Recording, ReplayError, record, write
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
+from tests.browser import Browser, violations
+from tests.report_fixture import change_manifest
 
 ROOT = Path(__file__).parents[2]
 

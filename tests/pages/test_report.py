@@ -19,7 +19,6 @@ import altair
 import jinja2
 import polars as pl
 import pytest
-from report_fixture import ROUTINGS, STACKS, change_manifest, replace_table, write_run_directory
 
 from anabranch.foundation import checksums
 from anabranch.pages import report
@@ -27,7 +26,8 @@ from anabranch.pages.report import answer, chart, evaluation, figures, libraries
 from anabranch.results import run_directory, statistics
 from anabranch.results.manifest import ManifestError
 from anabranch.scenario import Scenario
-from scenarios import LINE
+from tests.report_fixture import ROUTINGS, STACKS, change_manifest, replace_table, write_run_directory
+from tests.scenarios import LINE
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"

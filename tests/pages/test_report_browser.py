@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browser import Browser, assert_drawn, open_report, violations
-from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 from anabranch.pages import report
 from anabranch.scenario import Scenario
+from tests.browser import Browser, assert_drawn, open_report, violations
 from tests.pages.test_report import HOSTILE, Page, write
+from tests.report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 
 @pytest.fixture(scope="module")

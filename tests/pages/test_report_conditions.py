@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browser import Browser, assert_drawn, open_report
 
 from anabranch.pages import report
 from anabranch.pages.replay import page as player
@@ -19,6 +18,7 @@ from anabranch.results.run_directory import read
 from anabranch.results.summary import tables
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
+from tests.browser import Browser, assert_drawn, open_report
 
 LOSSES, DELAYS, STACKS = [0.0001, 0.01, 0.05], ["2ms", "10ms", "40ms"], ["newreno", "bbr"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from anabranch.results.schema import SCHEMAS
 from anabranch.scenario import Scenario
-from scenarios import LINE
+from tests.scenarios import LINE
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guide"

@@ -17,7 +17,7 @@ from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from bench.fuzz import keys
-from scenarios import DESIGN, LINE
+from tests.scenarios import DESIGN, LINE
 
 EXAMPLES = [path.read_text() for path in sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))]
 TEXTS = [LINE, DESIGN, *EXAMPLES]

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from browser import Browser, assert_drawn, open_report
 
 from anabranch.pages import report
 from anabranch.pages.replay import record
 from anabranch.pages.replay import write as write_replay
 from anabranch.scenario import Scenario
+from tests.browser import Browser, assert_drawn, open_report
 from tests.pages.test_packet_replay import READY
 from tests.pages.test_report import Page
 

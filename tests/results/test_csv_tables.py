@@ -9,7 +9,7 @@ import pytest
 from anabranch.cli import status
 from anabranch.results.result import Result
 from anabranch.scenario import Scenario
-from scenarios import LINE
+from tests.scenarios import LINE
 
 
 @pytest.fixture(scope="module")

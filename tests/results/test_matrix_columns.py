@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from fake_simulation import FakeSimulation
 
 from anabranch.results.result import Result
 from anabranch.runs import RunPlan, execute, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
+from tests.fake_simulation import FakeSimulation
 
 MATRIX = """\
 [topology]

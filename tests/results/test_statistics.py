@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_fixture import replace_table, write_run_directory
 
 from anabranch.pages.report import evaluation
 from anabranch.results import run_directory, statistics
 from anabranch.scenario import Scenario
-from scenarios import LINE
+from tests.report_fixture import replace_table, write_run_directory
+from tests.scenarios import LINE
 
 
 # Two-sided 95 %: the printed table of any textbook (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2).

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_fixture import change_manifest, replace_table, write_run_directory
 
 from anabranch.pages.report import page
 from anabranch.results.result import Result
 from anabranch.results.run_directory import read
 from anabranch.results.summary import tables
+from tests.report_fixture import change_manifest, replace_table, write_run_directory
 
 DURATION_S = 30.0
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_simulation import FakeSimulation
-from sweep_plans import sweep
 
 from anabranch.foundation import output_files
 from anabranch.results.manifest import ManifestError
@@ -18,7 +16,9 @@ from anabranch.runs import execute, tables
 from anabranch.scenario import Scenario
 from anabranch.studies.sweep import SweepError, SweepResult
 from anabranch.studies.sweep.store import Store
-from scenarios import LINE
+from tests.fake_simulation import FakeSimulation
+from tests.scenarios import LINE
+from tests.sweep_plans import sweep
 
 FLIPS = int(os.environ.get("FLIPS", "100"))
 SAMPLED = Scenario.from_toml(LINE.replace("[run]", '[run]\nsample = "100ms"\nseeds = 3'))

@@ -15,7 +15,7 @@ import pytest
 from anabranch.foundation import interrupts
 from anabranch.foundation.interrupts import Interruptible
 from anabranch.results.result import Result
-from scenarios import LINE
+from tests.scenarios import LINE
 
 
 @pytest.mark.parametrize("gap_s", [0.05, 0.3])

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_simulation import FakeSimulation, interrupt_runs
-from report_fixture import write_run_directory
 
 from anabranch.engines.packet import CompiledRun
 from anabranch.foundation import checksums, output_files
@@ -24,7 +22,9 @@ from anabranch.results.manifest import FORMAT, ManifestError
 from anabranch.results.result import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
 from anabranch.scenario import Scenario
-from scenarios import DESIGN, LINE
+from tests.fake_simulation import FakeSimulation, interrupt_runs
+from tests.report_fixture import write_run_directory
+from tests.scenarios import DESIGN, LINE
 
 
 def design(path: Path, make: Callable[[CompiledRun], FakeSimulation] = FakeSimulation) -> Result:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from fake_simulation import FakeSimulation, interrupt_runs
 
 from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
@@ -18,7 +17,8 @@ from anabranch.results.result import Result, ResultError, result_hash
 from anabranch.results.schema import SCHEMAS, frame
 from anabranch.runs import RunError, execute, recorder
 from anabranch.scenario import Scenario
-from scenarios import DESIGN, LINE
+from tests.fake_simulation import FakeSimulation, interrupt_runs
+from tests.scenarios import DESIGN, LINE
 
 
 def design(

@@ -15,7 +15,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from sweep_plans import plan, sweep
 
 from anabranch.cli import status
 from anabranch.foundation import checksums
@@ -25,7 +24,8 @@ from anabranch.results.result import Result, ResultError
 from anabranch.scenario import Scenario
 from anabranch.studies.sweep import SweepError, SweepResult
 from anabranch.studies.sweep.store import Store
-from scenarios import LINE
+from tests.scenarios import LINE
+from tests.sweep_plans import plan, sweep
 
 LONGEST_S = 60
 NTH = int(os.environ.get("NTH", "10"))

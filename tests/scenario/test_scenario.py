@@ -21,7 +21,7 @@ from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.settings import put, with_values
-from scenarios import DESIGN, LINE
+from tests.scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 

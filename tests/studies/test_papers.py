@@ -21,7 +21,7 @@ from anabranch.scenario import Scenario
 from anabranch.studies.papers import charts, lab, measures, page, published, readme, registry, statements
 from anabranch.studies.papers.fixed_robust_routing import choices
 from anabranch.studies.papers.study import Claim, Figure, Findings, Lab, Number, Picture, Table
-from scenarios import LINE
+from tests.scenarios import LINE
 
 EXPECTED = Path(__file__).parents[1] / "papers"
 ROOT = Path(__file__).parents[2]

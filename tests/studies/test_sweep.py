@@ -16,9 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from fake_simulation import FakeSimulation
 from polars.testing import assert_frame_equal
-from sweep_plans import plan, sweep
 
 from anabranch.cli import status
 from anabranch.engines.packet import CompiledRun
@@ -43,6 +41,8 @@ from anabranch.studies.sweep import (
 from anabranch.studies.sweep.columns import FACTS, HEAD, TAKEN
 from anabranch.studies.sweep.tasks import Batch, Chunk, OtherBuildError, Task, execute
 from anabranch.studies.sweep.until import Rounds, Until
+from tests.fake_simulation import FakeSimulation
+from tests.sweep_plans import plan, sweep
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from polars.testing import assert_frame_equal
-from sweep_plans import plan, sweep
 
 from anabranch.cli import status
 from anabranch.studies.sweep import Sweep, SweepError, execution, store
 from anabranch.studies.sweep.cluster import Cluster
+from tests.sweep_plans import plan, sweep
 
 Client = pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'").Client
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from sweep_plans import plan
 
 from anabranch.studies.sweep import Sweep, SweepResult
+from tests.sweep_plans import plan
 
 SWEEP = """
 import sys

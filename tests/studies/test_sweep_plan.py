@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from sweep_plans import plan, sweep
 
 from anabranch.scenario import ScenarioError
 from anabranch.studies.sweep import (
     PlanError,
     Sweep,
 )
+from tests.sweep_plans import plan, sweep
 
 
 def values(plan: Sweep, column: str) -> list[object]:

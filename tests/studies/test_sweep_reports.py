@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from sweep_plans import plan, sweep
 
 from anabranch.cli import status
 from anabranch.foundation import progress, units
@@ -16,6 +15,7 @@ from anabranch.studies.sweep import (
     Sweep,
     run_directory,
 )
+from tests.sweep_plans import plan, sweep
 
 
 def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
