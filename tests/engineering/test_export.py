@@ -280,7 +280,7 @@ def test_costs_that_routers_do_not_take_are_refused() -> None:
 def test_an_sr_policy_of_frr_has_one_path_and_both_directions() -> None:
     with pytest.raises(ExportError, match="has 3 paths; an SR policy of FRR has one"):
         make(explicit(topologies.load("tcpbp10"), True), "frr-segment-routing")
-    with pytest.raises(ExportError, match="goes one way; OSPF needs both"):
+    with pytest.raises(ExportError, match="goes one way; OSPF and IS-IS need both"):
         make(explicit(topology(), False), "frr-segment-routing")
 
 

@@ -18,7 +18,15 @@ MANIFEST = "export.json"
 PLAN = "plan.json"
 
 
-def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PREFIX6, **options: Any) -> Files:
+def make(
+    routes: Routes,
+    format: str,
+    *,
+    prefix: str = PREFIX,
+    prefix6: str = PREFIX6,
+    interfaces: str | Path | None = None,
+    **options: Any,
+) -> Files:
     """The files of an export by name, without writing them; the plan and the manifest are among them.
 
     Raises:
@@ -29,12 +37,12 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
     chosen = FORMATS[format]
     for option in options:
         if option not in chosen.options:
-            known = ", ".join(("prefix", "prefix6", *chosen.options))
+            known = ", ".join(("prefix", "prefix6", "interfaces", *chosen.options))
             raise ExportError(f"format {format} has no option {option!r}; possible: {known}")
     routes = checked(routes)
     if not any(route.reachable for route in routes.routes):
         raise ExportError(f"{routes.topology.name}: there is no route to export")
-    plan = make_plan(routes.topology, prefix, prefix6)
+    plan = make_plan(routes.topology, prefix, prefix6, interfaces)
     made = chosen.make(routes, plan, **options)
     made.texts[PLAN] = _json(plan.document())
     made.texts[MANIFEST] = _json(_manifest(routes, format, made))
@@ -45,7 +53,7 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     """Write the files of an export. Returns their paths.
 
     The directory is new, empty, or holds an earlier export and nothing else, which is replaced. The options are
-    ``prefix`` and ``prefix6`` of the addressing plan, and those of the format.
+    ``prefix``, ``prefix6`` and ``interfaces`` (a CSV file) of the addressing plan, and those of the format.
 
     Raises:
         ExportError: as :func:`make`; or the directory holds something else, or cannot be written.
