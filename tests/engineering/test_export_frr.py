@@ -8,11 +8,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from anabranch.engineering import robust, weights
 from anabranch.engineering.routes.export import export, make_plan
 from anabranch.engineering.routes.export.plan import AddressPlan
-from anabranch.network.topologies import Topology
+from anabranch.network.topologies import Link, Node, Topology
 from tests.engineering.test_export_linux import decoded, hops, in_namespaces, missing, owner
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 
@@ -54,6 +56,15 @@ _STATIC = """for node in $NODES; do
 done
 for node in $NODES; do ip -n $node -j rule show; ip -n $node -j -4 route show table all; done
 """
+# Converged when the kernel has the wanted next hops; the test reads the routes again and judges them.
+_IGP = """for node in $NODES; do
+    until ip -n $node -j -4 route show proto $PROTOCOL | python3 -c 'import json, sys
+for route in json.load(sys.stdin):
+    for hop in route.get("nexthops", [route]):
+        print(route["dst"], hop["gateway"])' | sort | grep /24 | cmp -s - $node.wanted; do sleep 0.3; done
+done
+for node in $NODES; do ip -n $node -j -4 route show proto $PROTOCOL; done
+"""
 # Converged when zebra has put every wanted route into the kernel and every router has heard of the labels of all.
 _OSPF = """for node in $NODES; do
     until [ $(ip -n $node -4 route show proto ospf | sed -n 's/^\\([0-9.]*\\) .*via \\([0-9.]*\\) .*/\\1 \\2/p' | grep -cFxf $node.wanted) = \\
@@ -83,12 +94,15 @@ def daemons() -> None:
 
 
 @needs_vtysh
-@pytest.mark.parametrize("format", ["frr", "frr-segment-routing"])
+@pytest.mark.parametrize("format", ["frr", "frr-segment-routing", "frr-ospf", "frr-isis"])
 def test_vtysh_finds_nothing_wrong(format: str, tmp_path: Path) -> None:
     """`vtysh --dryrun` goes through FRR's whole grammar; it names lines that it does not know."""
     on = topology()
     if format == "frr":
         routes = hop_by_hop(on)
+    elif format in ("frr-ospf", "frr-isis"):
+        network = robust.Network.of(Topology(on.name, on.nodes[:-1], on.links[:-1]), 1e9)
+        routes = weights.as_routes(network, np.arange(1.0, network.links + 1))
     else:
         both_ways = Topology(on.name, on.nodes[:-1], on.links[:-1])
         routes = explicit(both_ways, False)
@@ -155,6 +169,58 @@ def look_up(
             return route, True
     (route,) = [one for one in table if one["dst"] == str(prefix) and "table" not in one]
     return route, False
+
+
+def square() -> robust.Network:
+    """A square with a diagonal, whose weights make two equal paths from a to c and from d to b, and other costs back."""
+    nodes = tuple(Node(name) for name in "abcd")
+    costs = {"ab": 10, "bc": 20, "ad": 15, "dc": 15, "bd": 30, "ba": 7, "cb": 9, "da": 5, "cd": 40, "db": 15}
+    links = (Link(ends[0], ends[1], 10**9, cost=cost) for ends, cost in costs.items())
+    return robust.Network.of(Topology("square", nodes, tuple(links)))
+
+
+@pytest.mark.slow("waits for real routing daemons")
+@pytest.mark.parametrize("protocol", ["ospf", "isis"])
+def test_the_daemons_find_the_equal_cost_paths_of_the_weights(protocol: str, tmp_path: Path, daemons: None) -> None:
+    """With names and addresses of interfaces from a file; the kernel's next hops are those of the routes, with equal weights."""
+    network = square()
+    costs = np.array([float(link.cost or 0) for link in network.topology.links])
+    routes = weights.as_routes(network, costs)
+    rows = ["node,neighbour,interface,address", "c,,lan.7,198.51.100.1/24"]
+    for number, (one, other) in enumerate([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("b", "d")]):
+        rows += [
+            f"{one},{other},to-{other},192.0.2.{4 * number + 1}/30",
+            f"{other},{one},to-{one},192.0.2.{4 * number + 2}/30",
+        ]
+    file = tmp_path / "interfaces.csv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    plan = make_plan(routes.topology, interfaces=file)
+    export(routes, f"frr-{protocol}", tmp_path / "out", interfaces=file)
+    script = f"DAEMONS={protocol}d\nPROTOCOL={protocol}\n" + _LAB.replace("$node-host", "$(cat $node.host)") + _IGP
+    for node in plan.nodes.values():
+        (tmp_path / "out" / f"{node.identifier}.host").write_text(node.host_interface, encoding="ascii")
+        wanted = [
+            f"{plan.nodes[route.target].prefix} {plan.interface(path.nodes[1], route.source).address}\n"
+            for route in routes.routes
+            if route.source == node.name
+            for path in route.paths
+        ]
+        (tmp_path / "out" / f"{node.identifier}.wanted").write_text("".join(sorted(wanted)), encoding="ascii")
+    documents = decoded(in_namespaces(script, tmp_path / "out", plan, _FLAGS))
+    split = 0
+    for source, table in zip(plan.nodes, documents, strict=True):
+        for target, node in plan.nodes.items():
+            if target != source:
+                (route,) = [one for one in table if one["dst"] == str(node.prefix)]
+                found = {owner(plan, hop["gateway"]): share for hop, share in hops(route)}
+                assert all(
+                    hop["dev"] == plan.interface(source, owner(plan, hop["gateway"])).name for hop, _ in hops(route)
+                )
+                assert route["prefsrc"] == str(plan.nodes[source].router)
+                (planned_route,) = [one for one in routes.routes if (one.source, one.target) == (source, target)]
+                assert found == {path.nodes[1]: path.weight for path in planned_route.paths}, (source, target)
+                split += len(found) > 1
+    assert split == 2
 
 
 @pytest.mark.slow("waits for real OSPF daemons")

@@ -244,7 +244,7 @@ def test_packets_take_the_planned_links(format: str, tmp_path: Path, segment_rou
 
 def test_the_worked_example_runs_as_it_stands_on_the_page(tmp_path: Path, namespaces: None) -> None:
     """docs/guide/export.md, by delay: from 1 to 10 over 5 and 4, as the TCPBP paper has it."""
-    said = run_example(tmp_path, 1, ("-rmn",))
+    said = run_example(tmp_path, 2, ("-rmn",))
     assert re.match(r"10\.0\.10\.1 via 10\.128\.0\.3 dev n1-n5 src 10\.0\.1\.1", said)
     (route,) = json.loads(said[said.index("[") :])
     assert route["dev"] == "n5-n4"

@@ -1,12 +1,13 @@
 """``anabranch advise``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import OUTPUT, SEARCH, TOPOLOGY, TRAFFIC, Json, Share, Whole, at_least, rate_bps, seconds
 from anabranch.cli.output import count, json_text, say, tell
 from anabranch.foundation.output_files import require_directory
@@ -83,7 +84,7 @@ class Output:
         Path | None,
         Parameter(
             name=["--out", "-o"],
-            help="Write a scenario of the answer, its routes, and settings of Linux into this directory.",
+            help="Write a scenario of the answer, its routes, and settings and programs for Linux into this directory.",
         ),
     ] = None
     json: Json = False
@@ -98,6 +99,7 @@ def advise(
     asked: Asked = Asked(),
     completion: Completion = Completion(),
     searching: Searching = Searching(),
+    exporting: Exporting = Exporting(),
     output: Output = Output(),
 ) -> int:
     """Find the routes, the forwarding and the TCP stack that carry the traffic of a network best.
@@ -119,7 +121,10 @@ def advise(
             raise UsageError(f"--only {name}: must be one of {', '.join(RESTRICTIONS)}")
     if output.out is not None:
         require_directory(output.out)
+    if exporting.into is None and exporting.export is not None and output.out is not None:
+        exporting = replace(exporting, into=output.out / exporting.export)
     question = _question(network, asked, completion)
+    exporting.require(Path(question.name).stem)
     stop = Event()
     with Interruptible(stop), StatusLine() as line:
         advice = find(
@@ -130,12 +135,19 @@ def advise(
     else:
         _tell(advice)
     if output.out is not None:
-        from anabranch.studies.advise.files import SCENARIO, write
+        from anabranch.studies.advise.files import SCENARIO, in_linux, write
 
         written = write(advice, output.out)
+        if not in_linux(advice.best.stack):
+            say(f"Linux has no {advice.best.stack}: there are no settings for it")
         say(
             f"Wrote {count(len(written), 'file')} into {output.out}; `anabranch run {output.out / SCENARIO}` runs the answer beside the baseline"
         )
+    if exporting.export is not None:
+        from anabranch.studies.advise.files import exported
+
+        routes, warnings = exported(advice)
+        exporting.write(routes, warnings=warnings if exporting.export not in ("json", "scenario") else ())
     return INTERRUPTED if advice.interrupted else DONE
 
 

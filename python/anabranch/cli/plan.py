@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import (
     OUTPUT,
     PATHS,
@@ -88,6 +89,7 @@ def plan(
     traffic: Traffic = Traffic(),
     transport: Transport = Transport(),
     allowed: Allowed = Allowed(),
+    exporting: Exporting = Exporting(),
     output: Output = Output(),
 ) -> int:
     """Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.
@@ -96,6 +98,7 @@ def plan(
     """
     from anabranch.engineering import robust
     from anabranch.engineering.plan import Connection, Planner
+    from anabranch.engineering.plan.documents import as_routes
     from anabranch.engineering.plan.files import tolerant_pairs, write
     from anabranch.engineering.plan.planning import hybrid
     from anabranch.engineering.plan.progress import Moves
@@ -114,6 +117,7 @@ def plan(
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
     network = robust.Network.of(in_order(load_warned(topology, directed, part, given)), capacity_bps)
+    exporting.require(network.topology.name, network.topology)
     model = traffic.model(network)
     problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
     connection = Connection(rate_bps("--flow", transport.flow))
@@ -150,6 +154,7 @@ def plan(
                 _print_front(plans, rivals[1:])
     if output.out is not None:
         say(f"Plan: {output.out}")
+    exporting.write_loaded(as_routes(chosen), network, model, chosen.worst_case_load)
     if interrupted:
         say(f"Interrupted: the search was cut short. {_best_so_far(chosen)}")
         return INTERRUPTED

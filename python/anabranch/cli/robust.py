@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.exporting import Exporting
 from anabranch.cli.lost_traffic import lost_lines
 from anabranch.cli.options import (
     FAILURES,
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _UNUSED = {
-    "--sweep": ("--single", "--limit", "--fail", "--protect", "--out"),
+    "--sweep": ("--single", "--limit", "--fail", "--protect", "--out", "--export"),
     "--protect": ("--limit", "--method"),
-    "--judge": ("--single", "--sweep", "--protect"),
+    "--judge": ("--single", "--sweep", "--protect", "--export"),
 }
 """Options that would change nothing beside one of these."""
 
@@ -151,19 +152,20 @@ def robust(
     candidates: Candidates = Candidates(),
     solving: Solving = Solving(),
     failing: Failing = Failing(),
+    exporting: Exporting = Exporting(),
     output: Output = Output(),
 ) -> int:
     """Minimise the maximum link utilisation over all matrices of a traffic model, by splitting each pair's traffic over paths.
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.engineering.robust import Network, best_found, document, verify
+    from anabranch.engineering.robust import Network, as_routes, best_found, document, verify
     from anabranch.engineering.robust.hybrid import with_single_paths
     from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.network.topologies.warned import load_warned
 
     _require_possible(candidates, solving)
-    _require_used(candidates, solving, failing, output)
+    _require_used(candidates, solving, failing, exporting, output)
     if output.picture is not None:
         require_svg("--picture", output.picture)
         require("--picture", "figures")
@@ -173,6 +175,7 @@ def robust(
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
     network = Network.of(load_warned(topology, directed, part, given), capacity_bps)
+    exporting.require(network.topology.name, network.topology)
     model = traffic.model(network, box)
     limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
     if candidates.judge is not None:
@@ -197,7 +200,7 @@ def robust(
     if failing.protect:
         if failing.fail is None:
             raise UsageError("--protect: say against which failures, as in --fail links")
-        return _protected(problem, failures, solving.gap, output)
+        return _protected(problem, failures, solving.gap, exporting, output)
     with BoundsProgress() as progress:
         routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
     verify(routing)
@@ -209,6 +212,7 @@ def robust(
     )
     if output.out is not None:
         say(f"Splits: {output.out}")
+    exporting.write_loaded(as_routes(routing.splits), network, model, routing.worst_case_load)
     if interrupted:
         say(f"Interrupted: loads after {len(after)} of {len(failures)} failures.")
         return INTERRUPTED
@@ -240,7 +244,9 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
         raise UsageError(f"--gap {solving.gap:g}: must be at least 0 and less than 1, such as 1e-6")
 
 
-def _require_used(candidates: Candidates, solving: Solving, failing: Failing, output: Output) -> None:
+def _require_used(
+    candidates: Candidates, solving: Solving, failing: Failing, exporting: Exporting, output: Output
+) -> None:
     """Refuse options that would change nothing.
 
     Raises:
@@ -248,7 +254,7 @@ def _require_used(candidates: Candidates, solving: Solving, failing: Failing, ou
     """
     given = {
         f"--{field.name}"
-        for group in (candidates, solving, failing, output)
+        for group in (candidates, solving, failing, exporting, output)
         for field in fields(group)
         if getattr(group, field.name) != field.default
     }
@@ -339,14 +345,15 @@ def _failures(network: "Network", fail: str | None) -> "list[Failure]":
     return [] if fail is None else failures_of(fail, network)
 
 
-def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
-    from anabranch.engineering.robust.documents import protected_document
+def _protected(problem: "Problem", failures: "list[Failure]", gap: float, exporting: Exporting, output: Output) -> int:
+    from anabranch.engineering.robust.documents import as_routes, protected_document
     from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.engineering.robust.protection import protect
 
     with BoundsProgress() as progress:
         found = protect(problem, failures, gap, progress)
     output.show(lambda: protected_document(found), lambda: _print_protection(found, len(failures)))
+    exporting.write_loaded(as_routes(found.splits), problem.network, problem.model, found.load_before)
     if found.interrupted:
         say(f"Interrupted: the best splits so far, with a gap of {found.gap:.2%}.")
         return INTERRUPTED

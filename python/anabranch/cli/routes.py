@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
+from anabranch.cli.exporting import Interfaces, require_format, say_written
 from anabranch.cli.options import (
     COMPARISON,
     EXPORT,
@@ -24,7 +25,7 @@ from anabranch.cli.options import (
     at_least,
     require_svg,
 )
-from anabranch.cli.output import count, json_text, say
+from anabranch.cli.output import json_text, say
 from anabranch.foundation.output_files import require_writable, write_text
 from anabranch.foundation.text_table import print_table
 from anabranch.network import metrics
@@ -118,7 +119,8 @@ class Exporting:
     export: Annotated[
         str | None,
         Parameter(
-            help="Write the routes for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
+            help="Write the routes for real routers: ip-route, srv6, frr, frr-ospf, frr-isis, frr-segment-routing, openflow13, openflow15, "
+            "segment-routing, containerlab, json, scenario."
         ),
     ] = None
     out: Annotated[
@@ -128,6 +130,7 @@ class Exporting:
             help="Write the routes to this file instead: .csv, .parquet, .jsonl, .json or .txt. With --export a directory (default TOPOLOGY-FORMAT).",
         ),
     ] = None
+    interfaces: Interfaces = None
     source_port: Annotated[
         list[str] | None,
         Parameter(
@@ -174,15 +177,13 @@ def routes(
     file = exporting.out if exporting.export is None else None
     if file is not None:
         _require_file(file, selection, comparing, output)
-    if exporting.export is None and exporting.source_port is not None:
-        raise UsageError("--source-port goes with --export")
+    for option, value in (("--source-port", exporting.source_port), ("--interfaces", exporting.interfaces)):
+        if exporting.export is None and value is not None:
+            raise UsageError(f"{option} goes with --export")
     if completion.loss is not None and completion.random_loss is not None:
         raise UsageError("--loss and --random-loss both set the loss of links without their own: leave one out")
     if exporting.export is not None:
-        from anabranch.engineering.routes.export import FORMATS
-
-        if exporting.export not in FORMATS:
-            raise UsageError(f"--export {exporting.export}: is no format; possible: {', '.join(FORMATS)}")
+        require_format(exporting.export)
     loaded = load_warned(topology, completion.directed, completion.part, completion.given())
     needs_all = output.picture is not None or exporting.export is not None
     found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all)
@@ -192,14 +193,10 @@ def routes(
     if output.picture is not None:
         write_text(output.picture, found.drawing())
     if exporting.export is not None:
-        from anabranch.engineering.routes.export import warnings
-
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
         with Computing(f"files of {exporting.export}"):
-            written = found.export(exporting.export, directory, exporting.source_port)
-        for warning in warnings(directory):
-            say(f"{directory}: warning: {warning}")
-        say(f"Wrote {count(len(written), 'file')} into {directory}")
+            written = found.export(exporting.export, directory, exporting.source_port, exporting.interfaces)
+        say_written(directory, len(written))
     if output.json:
         with Computing("the document"):
             text = json_text(found.document())

@@ -40,7 +40,9 @@ class Answer(Protocol):
         """The answer as SVG."""
         ...
 
-    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+    def export(
+        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
+    ) -> list[Path]:
         """Files for real routers; :class:`ValueError` if there is nothing to write, or a format cannot express it."""
         ...
 
@@ -241,14 +243,16 @@ class _Found:
     def drawing(self) -> str:
         return picture.of_routes(self.routes)
 
-    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+    def export(
+        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
+    ) -> list[Path]:
         from anabranch.engineering.routes.export import FORMATS, export
 
         if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
             able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
             raise UsageError(f"--source-port goes with --export {able}, not with {format}")
         options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
-        return export(self.routes, format, directory, **options)
+        return export(self.routes, format, directory, interfaces=interfaces, **options)
 
     def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
         """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
@@ -305,5 +309,7 @@ class _Compared:
     def drawing(self) -> str:
         return picture.of_comparison(self.comparison)
 
-    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+    def export(
+        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
+    ) -> list[Path]:
         raise UsageError("--export writes the routes of one metric: leave --compare out")

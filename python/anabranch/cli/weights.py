@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.exporting import Exporting
 from anabranch.cli.lost_traffic import lost_lines
 from anabranch.cli.options import (
     FAILURES,
@@ -84,6 +85,7 @@ def weights(
         ),
     ] = None,
     searching: Searching = Searching(),
+    exporting: Exporting = Exporting(),
     output: Output = Output(),
 ) -> int:
     """Find OSPF weights that make the greatest link utilisation small, with equal-cost multipath.
@@ -92,6 +94,7 @@ def weights(
     """
     from anabranch.engineering import weights as engineering
     from anabranch.engineering.robust import Network
+    from anabranch.engineering.robust import matrices as model_of
     from anabranch.engineering.robust.failures import failures_of
     from anabranch.engineering.robust.files import pair_rates
     from anabranch.engineering.weights.documents import document
@@ -114,6 +117,7 @@ def weights(
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
     loaded = load_warned(topology, directed, part, given)
     network = Network.of(loaded, None if capacity is None else rate_bps("--capacity", capacity))
+    exporting.require(loaded.name, loaded)
     names, matrices = named_matrices(matrix or ["demands"]), []
     for source in names:
         with named("--matrix", source):
@@ -140,6 +144,12 @@ def weights(
             _print(found, names)
     if output.out is not None:
         say(f"Topology with the weights: {output.out}")
+    exporting.write_loaded(
+        engineering.as_routes(network, found.best.weights),
+        network,
+        model_of(network, matrices),
+        found.best.load_before,
+    )
     if found.interrupted:
         say("Interrupted: the best weights so far.")
         return INTERRUPTED

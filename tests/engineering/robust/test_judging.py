@@ -264,8 +264,8 @@ def test_ctrl_c_keeps_the_loads_before(capsys: pytest.CaptureFixture[str], monke
         ("a.toml", '[routing.x]\npaths = [["1", "2"]]\nweights = [-1]', "weights a number of at least 0"),
         (
             "a",
-            {"export.json": '{"format": "frr"}'},
-            "is an export as frr; exports as json or scenario can be read back",
+            {"export.json": '{"format": "cisco"}'},
+            "export.json: format 'cisco' must be one of ip-route, srv6, frr",
         ),
         ("a", {}, "is a directory without export.json"),
     ],

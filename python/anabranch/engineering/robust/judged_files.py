@@ -20,7 +20,7 @@ def routing_of(given: str, network: Network) -> Routing:
     """The routing that ``--judge`` names.
 
     A metric of :data:`~anabranch.engineering.robust.judging.METRICS` means OSPF with equal-cost multipath. A file is the JSON of
-    ``anabranch robust``, ``plan``, ``routes`` or ``weights``, or a scenario's table of paths. A directory is an export as ``json`` or ``scenario``.
+    ``anabranch robust``, ``plan``, ``routes`` or ``weights``, or a scenario's table of paths. A directory is an export in any format.
 
     Raises:
         InputError: the file cannot be read.
@@ -32,7 +32,10 @@ def routing_of(given: str, network: Network) -> Routing:
     if not path.exists():
         raise RobustError(f"must be {', '.join(METRICS)}, a file, or the directory of an export")
     if path.is_dir():
-        path = _exported(path)
+        written = _format(path)
+        if written not in _READ_BACK:
+            return _exported(path, network)
+        path /= _READ_BACK[written]
     if path.suffix.lower() == ".toml":
         return explicit(network, _toml_paths(path))
     document = input_files.json_document(path)
@@ -43,17 +46,26 @@ def routing_of(given: str, network: Network) -> Routing:
     return explicit(network, weighted_paths(path))
 
 
-def _exported(directory: Path) -> Path:
+def _format(directory: Path) -> str:
     manifest = directory / "export.json"
     if not manifest.is_file():
         raise RobustError("is a directory without export.json, so it is no export")
     document = input_files.json_document(manifest)
-    written = document.get("format") if isinstance(document, dict) else None
-    if written not in _READ_BACK:
-        raise RobustError(
-            f"is an export as {shortened(str(written))}; exports as {' or '.join(_READ_BACK)} can be read back"
-        )
-    return directory / _READ_BACK[written]
+    return str(document.get("format")) if isinstance(document, dict) else ""
+
+
+def _exported(directory: Path, network: Network) -> Routing:
+    from anabranch.engineering.routes.export.errors import ExportError
+    from anabranch.engineering.routes.export.read_back import read_back
+
+    try:
+        found = read_back(directory, network.topology)
+    except ExportError as error:
+        raise RobustError(str(error)) from None
+    if found.costs is None:
+        return explicit(network, [way for ways in found.paths.values() for way in ways])
+    costs = [{"src": source, "dst": target, "weight": cost} for (source, target), cost in found.costs.items()]
+    return ospf(network, _weights(costs, network))
 
 
 def _routes(path: Path, network: Network) -> Iterable[tuple[Sequence[str], float]]:

@@ -8,6 +8,7 @@ True
 """
 
 from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
+from anabranch.engineering.weights.documents import as_routes
 from anabranch.engineering.weights.finding import Found, find
 from anabranch.engineering.weights.flow import OptimalFlow, optimal_flow
 from anabranch.engineering.weights.judged import Judged, inverse_capacity, judge, with_costs
@@ -18,6 +19,7 @@ __all__ = [
     "Judged",
     "LinkArrays",
     "OptimalFlow",
+    "as_routes",
     "find",
     "inverse_capacity",
     "judge",

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from anabranch.engineering.robust.documents import availability_record, failure_records
+from anabranch.engineering.robust.network import Network
+from anabranch.engineering.routes.export.segments import ShortestPaths
+from anabranch.engineering.routes.model import Path, Route, Routes
 from anabranch.engineering.weights.finding import Found
+from anabranch.engineering.weights.judged import with_costs
+from anabranch.foundation.array_types import Floats
 
 
 def document(found: Found, matrices: Sequence[str]) -> dict[str, Any]:
@@ -41,3 +46,24 @@ def document(found: Found, matrices: Sequence[str]) -> dict[str, Any]:
         "tries": found.tries,
         "interrupted": found.interrupted,
     }
+
+
+def as_routes(network: Network, weights: Floats) -> Routes:
+    """Equal-cost multipath by these weights, hop by hop: for each next hop of a node one shortest path over it, with an equal share."""
+    topology = with_costs(network, weights)
+    shortest = ShortestPaths(topology, "cost")
+    routes = []
+    for source in network.names:
+        for target in network.names:
+            if source != target:
+                following = shortest.following(source, target)
+                paths = (Path((source, *_onwards(shortest, hop, target)), 1 / len(following)) for hop in following)
+                routes.append(Route(source, target, tuple(paths)))
+    return Routes(topology, "cost", "hop-by-hop", tuple(routes))
+
+
+def _onwards(shortest: ShortestPaths, source: str, target: str) -> list[str]:
+    nodes = [source]
+    while nodes[-1] != target:
+        nodes.append(shortest.following(nodes[-1], target)[0])
+    return nodes

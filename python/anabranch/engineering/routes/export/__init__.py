@@ -17,7 +17,8 @@ from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.formats import FORMATS, ExportFormat, described
 from anabranch.engineering.routes.export.json_file import read_json
 from anabranch.engineering.routes.export.plan import AddressPlan, make_plan
-from anabranch.engineering.routes.export.write import export, make, warnings
+from anabranch.engineering.routes.export.read_back import ReadBack, read_back
+from anabranch.engineering.routes.export.write import export, make, manifest, require_target, warnings
 
 __all__ = [
     "FORMATS",
@@ -25,10 +26,14 @@ __all__ = [
     "ExportError",
     "ExportFormat",
     "Files",
+    "ReadBack",
     "described",
     "export",
     "make",
     "make_plan",
+    "manifest",
+    "read_back",
     "read_json",
+    "require_target",
     "warnings",
 ]

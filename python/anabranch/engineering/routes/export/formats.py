@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from anabranch.engineering.routes.export import (
     frr,
+    frr_igp,
     frr_segment_routing,
     ip_route,
     json_file,
@@ -36,6 +37,12 @@ FORMATS: dict[str, ExportFormat] = {
     "frr": ExportFormat("FRR: frr.conf with static routes and weighted nexthop groups by destination", frr.files),
     "frr-segment-routing": ExportFormat(
         "FRR: frr.conf with OSPF and SR-MPLS policies, one path a pair", frr_segment_routing.files
+    ),
+    "frr-ospf": ExportFormat(
+        "FRR: frr.conf with OSPF and its interface costs, equal-cost multipath", frr_igp.ospf_files
+    ),
+    "frr-isis": ExportFormat(
+        "FRR: frr.conf with IS-IS and its interface metrics, equal-cost multipath", frr_igp.isis_files
     ),
     "openflow13": ExportFormat(
         "OpenFlow 1.3 flows and groups for ovs-ofctl, by TCP source port as well", openflow.files13

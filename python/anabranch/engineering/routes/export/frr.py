@@ -52,13 +52,13 @@ def interfaces(plan: AddressPlan, node: PlannedNode, more: Callable[[str], str])
     """The addresses of the interfaces; ``more`` returns further lines for the neighbour of this name ("" for none)."""
     text = f"interface lo\n ip address {node.router}/32\n{more('')}exit\n!\n"
     for neighbour, interface in plan.interfaces[node.name].items():
-        text += f"interface {interface.name}\n ip address {interface.address}/31\n{more(neighbour)}exit\n!\n"
+        text += f"interface {interface.name}\n ip address {interface.within}\n{more(neighbour)}exit\n!\n"
     return text
 
 
-def preferred_source(node: PlannedNode) -> str:
+def preferred_source(node: PlannedNode, protocol: str = "static") -> str:
     """Packets of the router itself have its own address as source, which the other routers have a route to."""
-    return f"route-map ROUTER permit 10\n set src {node.router}\nexit\n!\nip protocol static route-map ROUTER\n!\n"
+    return f"route-map ROUTER permit 10\n set src {node.router}\nexit\n!\nip protocol {protocol} route-map ROUTER\n!\n"
 
 
 def _interfaces(plan: AddressPlan, node: PlannedNode, weighted: bool) -> str:

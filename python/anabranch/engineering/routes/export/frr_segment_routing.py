@@ -8,7 +8,8 @@ by its colour (RFC 9256). pathd has one active path in a policy, without weights
 from anabranch.engineering.routes.export.errors import ExportError, pair
 from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.forwarding import BY_PAIR, WeightedPath, by_source, paths
-from anabranch.engineering.routes.export.frr import heading, interfaces, preferred_source
+from anabranch.engineering.routes.export.frr import heading, preferred_source
+from anabranch.engineering.routes.export.frr_igp import ospf_interfaces, shortest_paths
 from anabranch.engineering.routes.export.linux import lab, settings
 from anabranch.engineering.routes.export.plan import NODE_LABELS, AddressPlan, PlannedNode
 from anabranch.engineering.routes.export.segments import Metric, Segment, ShortestPaths, compress
@@ -17,17 +18,12 @@ from anabranch.engineering.routes.model import Routes
 _COLOUR = 1
 _LAST_NODE_LABEL = 23_999  # of the block that most routers take by default
 _SETTINGS = ("net.mpls.platform_labels = 1048575", "net.mpls.conf.lo.input = 1")
-_EACH_INTERFACE = ("net.mpls.conf.*.input = 1",)
+_EACH_INTERFACE = ("net/mpls/conf/*/input = 1",)
 
 
 def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
     """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
-    shortest = ShortestPaths(routes.topology, igp)
-    one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
-    if one_way is not None:
-        raise ExportError(
-            f"link {pair(one_way.source, one_way.target)}: goes one way; OSPF needs both. srv6 takes such links"
-        )
+    shortest = shortest_paths(routes, igp)
     if len(plan.nodes) > _LAST_NODE_LABEL - NODE_LABELS:
         raise ExportError(
             f"{routes.topology.name} has {len(plan.nodes)} nodes; the label block {NODE_LABELS}-{_LAST_NODE_LABEL} has room for "
@@ -50,13 +46,7 @@ def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files
 
 
 def _ospf(plan: AddressPlan, node: PlannedNode, shortest: ShortestPaths) -> str:
-    def area(neighbour: str) -> str:
-        if not neighbour:
-            return " ip ospf area 0\n"
-        cost = shortest.costs[node.name][neighbour]
-        return f" ip ospf area 0\n ip ospf cost {cost}\n ip ospf network point-to-point\n"
-
-    text = interfaces(plan, node, area)
+    text = ospf_interfaces(plan, node, shortest)
     text += f"router ospf\n ospf router-id {node.router}\n capability opaque\n mpls-te on\n"
     text += f" mpls-te router-address {node.router}\n segment-routing on\n"
     text += f" segment-routing global-block {NODE_LABELS} {_LAST_NODE_LABEL}\n"

@@ -22,7 +22,10 @@ def lab(plan: AddressPlan) -> str:
 
 
 def settings(plan: AddressPlan, node: PlannedNode, more: Sequence[str] = (), each: Sequence[str] = ()) -> str:
-    """Lines for ``sysctl -p`` in the node's namespace. The lines of ``each`` are repeated for every interface, in place of its ``*``."""
+    """Lines for ``sysctl -p`` in the node's namespace. The lines of ``each`` are repeated for every interface, in place of its ``*``.
+
+    Slashes part the names of ``each``, as that of an interface may have dots.
+    """
     lines = [
         "net.ipv4.ip_forward = 1",
         # a next hop for each flow, not for each pair of addresses
@@ -34,8 +37,7 @@ def settings(plan: AddressPlan, node: PlannedNode, more: Sequence[str] = (), eac
     ]
     for interface in plan.interfaces[node.name].values():
         # paths there and back may differ
-        lines.append(f"net.ipv4.conf.{interface.name}.rp_filter = 0")
-        lines += [line.replace("*", interface.name) for line in each]
+        lines += [line.replace("*", interface.name) for line in ("net/ipv4/conf/*/rp_filter = 0", *each)]
     return heading(node, "kernel settings") + "".join(f"{line}\n" for line in lines)
 
 
@@ -43,7 +45,7 @@ def addresses(plan: AddressPlan, node: PlannedNode, ipv6: bool = False) -> str:
     """Lines for ``ip -batch`` in the node's namespace: its addresses, and its interfaces up."""
     lines = [heading(node, "addresses"), "link set lo up\n", f"address replace {node.router}/32 dev lo\n"]
     for interface in plan.interfaces[node.name].values():
-        lines.append(f"address replace {interface.address}/31 dev {interface.name}\n")
+        lines.append(f"address replace {interface.within} dev {interface.name}\n")
         if ipv6:
             lines.append(f"address replace {interface.address6}/127 dev {interface.name} nodad\n")
         lines.append(f"link set {interface.name} up\n")

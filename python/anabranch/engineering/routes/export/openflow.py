@@ -239,6 +239,13 @@ def _host(node: PlannedNode) -> str:
 
 def _lab(plan: AddressPlan, version: str) -> str:
     """A line for each switch with the arguments of ``ovs-vsctl`` that make it, its links patch ports."""
+    owners: dict[str, str] = {}
+    for node in plan.nodes.values():
+        for name in (node.host_interface, *(one.name for one in plan.interfaces[node.name].values())):
+            if owners.setdefault(name, node.name) != node.name:
+                raise ExportError(
+                    f"interface {name}: is one of node {owners[name]!r} and of node {node.name!r}; the ports of Open vSwitch need different names"
+                )
     lines = []
     for node in plan.nodes.values():
         name = node.identifier

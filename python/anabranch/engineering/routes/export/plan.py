@@ -13,13 +13,18 @@ It follows from the topology and two prefixes alone, so that files of several fo
   End.DX4 SID, and ``::e:P`` the End.X SID of port P. ``::a:P`` is an End SID to which its neighbour at port P sends over
   their link only. Subnet 0 holds a /127 for each link (RFC 6164).
 - SR-MPLS: node 3 has label 16003, and the adjacency at port P has the label 100000 + P there (RFC 8402).
+
+A file of interfaces replaces names and IPv4 addresses: see :mod:`~anabranch.engineering.routes.export.interfaces`.
 """
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Network, ip_network
+from pathlib import Path
 from typing import Any
 
 from anabranch.engineering.routes.export.errors import ExportError
+from anabranch.engineering.routes.export.interfaces import Given, require_disjoint
+from anabranch.engineering.routes.export.interfaces import read as read_interfaces
 from anabranch.network.topologies import Topology
 
 PREFIX = "10.0.0.0/8"
@@ -47,6 +52,10 @@ class PlannedNode:
     prefix: IPv4Network
     """The prefix of the hosts at the node."""
     locator: IPv6Network
+    router: IPv4Address
+    """The node's own address."""
+    host_interface: str
+    """The node's interface to its host."""
 
     @property
     def identifier(self) -> str:
@@ -54,19 +63,9 @@ class PlannedNode:
         return f"n{self.index}"
 
     @property
-    def router(self) -> IPv4Address:
-        """The node's own address."""
-        return self.prefix[1]
-
-    @property
     def host(self) -> IPv4Address:
-        """The host at the node."""
-        return self.prefix[2]
-
-    @property
-    def host_interface(self) -> str:
-        """The node's interface to its host."""
-        return f"{self.identifier}-host"
+        """The host at the node: the first address that is not the node's own."""
+        return self.prefix[2] if self.router == self.prefix[1] else self.prefix[1]
 
     @property
     def router_mac(self) -> str:
@@ -101,13 +100,16 @@ class Interface:
     node: PlannedNode
     neighbour: PlannedNode
     port: int
-    address: IPv4Address
+    name: str
+    """At most 15 characters. Without a file of interfaces no other node uses it, so that all nodes may be in one network namespace."""
+    within: IPv4Interface
+    """The address with the length of the link's prefix."""
     address6: IPv6Address
 
     @property
-    def name(self) -> str:
-        """A name that no other node uses, so that all nodes may be in one network namespace; at most 15 characters."""
-        return f"{self.node.identifier}-{self.neighbour.identifier}"
+    def address(self) -> IPv4Address:
+        """The address alone."""
+        return self.within.ip
 
     @property
     def label(self) -> int:
@@ -152,11 +154,14 @@ class AddressPlan:
         }
 
 
-def make_plan(topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6) -> AddressPlan:
-    """The plan of a topology within the two prefixes.
+def make_plan(
+    topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6, interfaces: str | Path | None = None
+) -> AddressPlan:
+    """The plan of a topology within the two prefixes; ``interfaces`` is a CSV file with names and IPv4 addresses of interfaces.
 
     Raises:
-        ExportError: a prefix is none, or too small for the topology; it says how many addresses there must be.
+        ExportError: a prefix is none, or too small for the topology; it says how many addresses there must be. Or the file cannot be
+            used; it names file, line and value.
     """
     network = _network(prefix, "prefix", 4, PREFIX)
     network6 = _network(prefix6, "prefix6", 6, PREFIX6)
@@ -168,16 +173,22 @@ def make_plan(topology: Topology, prefix: str = PREFIX, prefix6: str = PREFIX6) 
     if count >= _MOST_NODES:
         raise ExportError(f"{topology.name} has {count} nodes; the addressing plan has room for {_MOST_NODES - 1}")
     length = _node_prefix_length(network, topology)
-    nodes = {
-        node.name: PlannedNode(
-            node.name,
-            index,
-            IPv4Network((int(network[0]) + (index << (32 - length)), length)),
-            IPv6Network((int(network6[0]) + (index << 64), 64)),
+    given = None if interfaces is None else read_interfaces(Path(interfaces), topology)
+    nodes = {}
+    for index, node in enumerate(topology.nodes, 1):
+        hosts = IPv4Network((int(network[0]) + (index << (32 - length)), length))
+        router, host_interface = hosts[1], f"n{index}-host"
+        if given is not None and node.name in given.hosts:
+            host_interface, within = given.hosts[node.name]
+            hosts, router = within.network, within.ip
+        locator = IPv6Network((int(network6[0]) + (index << 64), 64))
+        nodes[node.name] = PlannedNode(node.name, index, hosts, locator, router, host_interface)
+    plan = AddressPlan(topology, network, network6, nodes, _interfaces(topology, nodes, network, network6, given))
+    if given is not None:
+        require_disjoint(
+            str(interfaces), given, ((planned.prefix, f"the hosts of node {name!r}") for name, planned in nodes.items())
         )
-        for index, node in enumerate(topology.nodes, 1)
-    }
-    return AddressPlan(topology, network, network6, nodes, _interfaces(topology, nodes, network, network6))
+    return plan
 
 
 def _network(text: str, option: str, version: int, example: str) -> IPv4Network | IPv6Network:
@@ -201,7 +212,11 @@ def _node_prefix_length(network: IPv4Network, topology: Topology) -> int:
 
 
 def _interfaces(
-    topology: Topology, nodes: dict[str, PlannedNode], network: IPv4Network, network6: IPv6Network
+    topology: Topology,
+    nodes: dict[str, PlannedNode],
+    network: IPv4Network,
+    network6: IPv6Network,
+    given: Given | None,
 ) -> dict[str, dict[str, Interface]]:
     joined: dict[tuple[int, int], int] = {}
     neighbours: dict[str, set[str]] = {name: set() for name in nodes}
@@ -211,7 +226,7 @@ def _interfaces(
         neighbours[link.source].add(link.target)
         neighbours[link.target].add(link.source)
     half = network.num_addresses // 2
-    if 2 * len(joined) > half:
+    if given is None and 2 * len(joined) > half:
         raise ExportError(
             f"prefix {network}: its upper half is too small for the {len(joined)} links of {topology.name}, which need "
             f"2 addresses each; give a greater one, such as {PREFIX}"
@@ -225,7 +240,11 @@ def _interfaces(
         for port, other in enumerate(ordered, HOST_PORT + 1):
             number = joined[min(node.index, other.index), max(node.index, other.index)]
             end = 2 * number + (node.index > other.index)
-            interfaces[name][other.name] = Interface(node, other, port, network[half + end], network6[end])
+            if given is None:
+                written = f"{node.identifier}-{other.identifier}", IPv4Interface((network[half + end], 31))
+            else:
+                written = given.links[name, other.name]
+            interfaces[name][other.name] = Interface(node, other, port, *written, network6[end])
     return interfaces
 
 
@@ -257,7 +276,7 @@ def _interface(interface: Interface) -> dict[str, Any]:
         "neighbour": interface.neighbour.name,
         "name": interface.name,
         "port": interface.port,
-        "address": f"{interface.address}/31",
+        "address": str(interface.within),
         "address6": f"{interface.address6}/127",
         "label": interface.label,
         "adjacency_sid": str(interface.adjacency_sid),

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,19 @@ MANIFEST = "export.json"
 PLAN = "plan.json"
 
 
-def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PREFIX6, **options: Any) -> Files:
+def make(
+    routes: Routes,
+    format: str,
+    *,
+    prefix: str = PREFIX,
+    prefix6: str = PREFIX6,
+    interfaces: str | Path | None = None,
+    warnings: Sequence[str] = (),
+    **options: Any,
+) -> Files:
     """The files of an export by name, without writing them; the plan and the manifest are among them.
+
+    ``warnings`` are what the caller knows of, for the manifest.
 
     Raises:
         ExportError: no such format or option, or something that the format cannot express; it says which formats can.
@@ -29,13 +41,14 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
     chosen = FORMATS[format]
     for option in options:
         if option not in chosen.options:
-            known = ", ".join(("prefix", "prefix6", *chosen.options))
+            known = ", ".join(("prefix", "prefix6", "interfaces", *chosen.options))
             raise ExportError(f"format {format} has no option {option!r}; possible: {known}")
     routes = checked(routes)
     if not any(route.reachable for route in routes.routes):
         raise ExportError(f"{routes.topology.name}: there is no route to export")
-    plan = make_plan(routes.topology, prefix, prefix6)
+    plan = make_plan(routes.topology, prefix, prefix6, interfaces)
     made = chosen.make(routes, plan, **options)
+    made.warnings[:0] = warnings
     made.texts[PLAN] = _json(plan.document())
     made.texts[MANIFEST] = _json(_manifest(routes, format, made))
     return made
@@ -45,14 +58,14 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     """Write the files of an export. Returns their paths.
 
     The directory is new, empty, or holds an earlier export and nothing else, which is replaced. The options are
-    ``prefix`` and ``prefix6`` of the addressing plan, and those of the format.
+    ``prefix``, ``prefix6`` and ``interfaces`` (a CSV file) of the addressing plan, ``warnings``, and those of the format.
 
     Raises:
         ExportError: as :func:`make`; or the directory holds something else, or cannot be written.
     """
     target = Path(directory).absolute()
     try:
-        _check_target(target)
+        require_target(target)
         made = make(routes, format, **options)
         _replace(target, made.texts)
     except OSError as error:
@@ -60,9 +73,15 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     return [Path(directory) / name for name in sorted(made.texts)]
 
 
+def manifest(directory: Path) -> dict[str, Any]:
+    """The description of the export in this directory."""
+    found: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    return found
+
+
 def warnings(directory: Path) -> list[str]:
     """The warnings of the export in this directory."""
-    found: list[str] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["warnings"]
+    found: list[str] = manifest(directory)["warnings"]
     return found
 
 
@@ -84,7 +103,12 @@ def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _check_target(target: Path) -> None:
+def require_target(target: Path) -> None:
+    """Refuse a directory that holds something else than an earlier export.
+
+    Raises:
+        ExportError: names what it holds.
+    """
     if target.exists() and not target.is_dir():
         raise ExportError(f"{target}: is no directory; give another one")
     present = {entry.name for entry in target.iterdir()} if target.exists() else set()

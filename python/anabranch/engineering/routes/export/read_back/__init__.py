@@ -1,0 +1,66 @@
+"""An export read back from its files: the paths with their shares as routers have them, or the costs of links.
+
+It reads the configuration itself, with the addresses of ``plan.json``. So it has whole-number weights, and changes by hand.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.engineering.routes.export.errors import ExportError
+from anabranch.engineering.routes.export.forwarding import NextHops, PairPaths, walk
+from anabranch.engineering.routes.export.read_back import frr, linux, openflow, segments
+from anabranch.engineering.routes.export.read_back.addresses import Addresses, Costs
+from anabranch.foundation.input_files import InputError, json_document
+from anabranch.network.topologies import Topology
+
+MANIFEST, PLAN = "export.json", "plan.json"
+
+
+@dataclass
+class ReadBack:
+    """What the routers of an export do."""
+
+    paths: PairPaths = field(default_factory=dict)
+    costs: Costs | None = None
+    """The costs of an interior gateway protocol by the ends of links, instead of paths."""
+
+
+def read_back(directory: Path, topology: Topology) -> ReadBack:
+    """The routes of an export, except of ``json`` and ``scenario``, on its topology.
+
+    Raises:
+        ExportError: it cannot be read; names file, line and what is wrong.
+    """
+    try:
+        manifest = json_document(directory / MANIFEST)
+        known = isinstance(manifest, dict) and isinstance(manifest.get("format"), str)
+        written = manifest.get("routers", manifest["format"]) if known else None
+        if written not in _READERS:
+            raise ExportError(f"{directory / MANIFEST}: format {written!r} must be one of {', '.join(_READERS)}")
+        return _READERS[written](Addresses(directory, json_document(directory / PLAN), topology))
+    except InputError as error:
+        raise ExportError(str(error)) from None
+
+
+def _delivered(table: NextHops) -> ReadBack:
+    return ReadBack(
+        {
+            (source, target): tuple(walk(table, source, target))
+            for source, by_target in table.items()
+            for target in by_target
+        }
+    )
+
+
+_READERS: dict[str, Callable[[Addresses], ReadBack]] = {
+    "ip-route": lambda addresses: _delivered(linux.next_hops(addresses)),
+    "srv6": lambda addresses: ReadBack(linux.segment_routes(addresses)),
+    "frr": lambda addresses: _delivered(frr.next_hops(addresses)),
+    "frr-ospf": lambda addresses: ReadBack(costs=frr.costs(addresses)),
+    "frr-isis": lambda addresses: ReadBack(costs=frr.costs(addresses)),
+    "frr-segment-routing": lambda addresses: ReadBack(frr.policies(addresses)),
+    "openflow13": lambda addresses: ReadBack(openflow.paths(addresses)),
+    "openflow15": lambda addresses: ReadBack(openflow.paths(addresses)),
+    "segment-routing": lambda addresses: ReadBack(segments.paths(addresses)),
+}
