@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,6 +130,10 @@ def test_the_answer_is_written_and_runs(tmp_path: Path, capsys: pytest.CaptureFi
     best = document["answers"][0]["best"]
     assert {"stack", "routing", "goodput_bps", "times_baseline", "spurious"} <= best.keys()
     assert (out / "sysctl.conf").read_text().endswith(f"= {best['stack'].removeprefix('linux-')}\n")
+    page = (out / "advice.html").read_text()
+    assert f"Use {best['stack']} over " in page
+    assert page.count("<svg") >= 1
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)  # it loads nothing
     routes = json.loads((out / "routes.json").read_text())["routes"]
     assert [(route["src"], route["dst"]) for route in routes] == [("A", "D")]
     result = Scenario.load(out / "advice.toml", {"run.duration": f"{best['seconds']}s", "run.seeds": "1"}).run()

@@ -9,20 +9,14 @@ from cyclopts import Parameter
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import OUTPUT, SEARCH, TOPOLOGY, TRAFFIC, Json, Share, Whole, at_least, rate_bps, seconds
-from anabranch.cli.output import count, json_text, say, tell
+from anabranch.cli.output import json_text, say, tell
 from anabranch.foundation.output_files import require_directory
-from anabranch.foundation.text_table import TextTable, percent, print_table, quantity
+from anabranch.foundation.text_table import count, print_table
 
 if TYPE_CHECKING:
-    from anabranch.studies.advise.answer import Advice, Line
+    from anabranch.studies.advise.answer import Advice
     from anabranch.studies.advise.question import Question
     from anabranch.studies.advise.race import Standing
-
-_SHOWN = 5
-NOT_MODELLED = (
-    "Not modelled: other traffic than the question's, the processors of hosts, and middleboxes. Rates are those of the simulated network; "
-    "`anabranch compare` runs the answer by real Linux."
-)
 
 
 @Parameter(name="*", group=TRAFFIC)
@@ -84,7 +78,7 @@ class Output:
         Path | None,
         Parameter(
             name=["--out", "-o"],
-            help="Write a scenario of the answer, its routes, and settings and programs for Linux into this directory.",
+            help="Write a scenario of the answer, its routes, a page with Pareto fronts, and settings and programs for Linux into this directory.",
         ),
     ] = None
     json: Json = False
@@ -135,9 +129,11 @@ def advise(
     else:
         _tell(advice)
     if output.out is not None:
-        from anabranch.studies.advise.files import SCENARIO, in_linux, write
+        from anabranch.studies.advise.files import PAGE, SCENARIO, in_linux, write
 
         written = write(advice, output.out)
+        if output.out / PAGE not in written:
+            say(f"{PAGE} is left out: vl-convert is not installed (pip install 'anabranch[figures]')")
         if not in_linux(advice.best.stack):
             say(f"Linux has no {advice.best.stack}: there are no settings for it")
         say(
@@ -232,105 +228,9 @@ def _one(advice: "Advice", standing: "Standing") -> dict[str, Any]:
 
 
 def _tell(advice: "Advice") -> None:
-    best = advice.lines[0]
-    tell(
-        f"Use {best.best.candidate.name}: {_value(advice, best.best)}{_margin(advice, best.best)}{_times(advice, best.best)}."
-    )
-    tell(" ".join(_others(best)))
+    from anabranch.studies.advise import telling
+
+    tell(telling.recommendation(advice))
+    tell(" ".join(telling.others(advice.lines[0])))
     tell()
-    head = (
-        "under a restriction",
-        "stack",
-        "routing",
-        _head(advice),
-        "times",
-        "seeds",
-        "spurious",
-        "reassembly",
-        "longest stall",
-        "fairness",
-    )
-    lines = [*advice.lines]
-    rows = [_row(advice, line.restriction or "best of all", line.best) for line in lines]
-    if advice.baseline is not None:
-        rows.append(_row(advice, "today: OSPF, linux-cubic", advice.baseline))
-    print_table(TextTable(head, rows, 3))
-    tell(
-        f"{count(advice.runs, 'run')} of {advice.candidates} combinations, {advice.virtual_s:.0f} s of virtual time; {_end(advice)}."
-    )
-    if advice.untried:
-        names = ", ".join(one.name for one, _ in advice.untried[:3])
-        tell(
-            f"Not simulated, and by their predictions not excluded: {count(len(advice.untried), 'combination')}, such as {names}."
-        )
-    tell(NOT_MODELLED)
-
-
-def _end(advice: "Advice") -> str:
-    if advice.decided:
-        return "the order is decided"
-    if advice.interrupted:
-        return "the search was interrupted"
-    return (
-        "the time was over: --time 5min decides more"
-        if advice.timed_out
-        else "some stay undecided after the most seeds"
-    )
-
-
-def _others(line: "Line") -> list[str]:
-    said = []
-    for what, standings in (
-        ("As good within 2 %", line.alike),
-        (f"Undecided after {count(len(line.best.trials), 'seed')}", line.undecided),
-    ):
-        if standings:
-            more = f", and {len(standings) - _SHOWN} more" if len(standings) > _SHOWN else ""
-            said.append(f"{what}: {', '.join(one.candidate.name for one in standings[:_SHOWN])}{more}.")
-    return said or ["No other comes near it."]
-
-
-def _row(advice: "Advice", name: str, standing: "Standing") -> tuple[str, ...]:
-    times = advice.times(standing)
-    return (
-        name,
-        standing.candidate.stack,
-        standing.candidate.routing.name,
-        _value(advice, standing),
-        "-" if times is None else f"{times:.3g}",
-        str(len(standing.trials)),
-        percent(standing.price("spurious")),
-        quantity(standing.price("reassembly_bytes"), "B"),
-        quantity(standing.price("stall_s"), "s"),
-        f"{standing.price('jain'):.2f}",
-    )
-
-
-def _head(advice: "Advice") -> str:
-    return {"goodput": "goodput", "worst-flow": "worst flow", "completion": "completion"}[advice.question.objective]
-
-
-def _value(advice: "Advice", standing: "Standing") -> str:
-    return (
-        quantity(1 / standing.value, "s")
-        if advice.question.objective == "completion"
-        else quantity(standing.value, "bit/s")
-    )
-
-
-def _margin(advice: "Advice", standing: "Standing") -> str:
-    interval = advice.interval(standing)
-    if interval is None:
-        return " (one seed)"
-    if advice.question.objective == "completion":
-        low, high = sorted(quantity(1 / bound, "s") for bound in interval)
-    else:
-        low, high = (quantity(max(0.0, bound), "bit/s") for bound in interval)
-    return f" ({low} to {high}, 90 % over {count(len(standing.trials), 'seed')})"
-
-
-def _times(advice: "Advice", standing: "Standing") -> str:
-    times = advice.times(standing)
-    if times is None or advice.baseline is None or standing is advice.baseline:
-        return ""
-    return f", {times:.3g} times what linux-cubic has on OSPF's path ({_value(advice, advice.baseline)})"
+    print_table(telling.table(advice))

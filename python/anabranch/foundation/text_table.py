@@ -54,6 +54,11 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{value / scale:.4g} {prefix}{unit}"
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things: ``1 run``, ``2 runs``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def percent(value: float | None) -> str:
     """A ratio in per cent with three digits; ``-`` for an unknown one."""
     return "-" if value is None else f"{100 * value:.3g} %"

@@ -65,14 +65,31 @@ def write(figure: Figure, output: Path, width_mm: float, *, named: bool = True) 
         raise FigureError(f'{output}: "{output.suffix}" is no format of figures; possible: {", ".join(FORMATS)}')
     with needed("figures as files", "figures"):
         import vl_convert
-    drawing = printable_document(fitted(figure, width_mm * PIXELS_PER_MM))  # XML has no control characters
-    if output.suffix == ".pdf":
-        data = vl_convert.svg_to_pdf(_SIZE.sub(_in_points, vl_convert.vegalite_to_svg(drawing), count=1))
-    elif output.suffix == ".png":
+    if output.suffix == ".png":
+        drawing = _printable(figure, width_mm)
         data = vl_convert.vegalite_to_png(drawing, scale=_POINTS_PER_PIXEL, ppi=_DOTS_PER_INCH)
     else:
-        data = vl_convert.vegalite_to_svg(drawing).encode()
+        text = svg(figure, width_mm)
+        data = text.encode() if output.suffix == ".svg" else vl_convert.svg_to_pdf(_SIZE.sub(_in_points, text, count=1))
     write_bytes(output, data, named=named)
+
+
+def svg(figure: Figure, width_mm: float) -> str:
+    """A figure as SVG.
+
+    Raises:
+        anabranch.foundation.extras.MissingExtraError: vl-convert is not installed.
+    """
+    with needed("figures as files", "figures"):
+        import vl_convert
+    drawn: str = vl_convert.vegalite_to_svg(_printable(figure, width_mm))
+    return drawn
+
+
+def _printable(figure: Figure, width_mm: float) -> Specification:
+    """Fitted, without control characters, which XML cannot have."""
+    drawing: Specification = printable_document(fitted(figure, width_mm * PIXELS_PER_MM))
+    return drawing
 
 
 def fitted(figure: Figure, width: float) -> Specification:

@@ -2,25 +2,28 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path as FilePath
 
 from anabranch import programs
 from anabranch.engineering.routes.model import Path, Route, Routes
+from anabranch.foundation.extras import MissingExtraError
 from anabranch.foundation.output_files import write_bytes
 from anabranch.network.topologies import Topology
 from anabranch.scenario import Scenario
+from anabranch.studies.advise import page
 from anabranch.studies.advise.answer import Advice
 from anabranch.studies.advise.candidates import LINUX_STACKS, RoutingCandidate
 
-SCENARIO, ROUTES, SYSCTL = "advice.toml", "routes.json", "sysctl.conf"
+SCENARIO, ROUTES, SYSCTL, PAGE = "advice.toml", "routes.json", "sysctl.conf", "advice.html"
 
 
 def write(advice: Advice, directory: FilePath) -> list[FilePath]:
     """Write the scenario (the answer beside the baseline), the routes of the answer, and, for a stack that Linux can have, its settings.
 
-    A congestion control of this package comes with its eBPF object.
+    A congestion control of this package comes with its eBPF object. The page with the Pareto fronts is left out where vl-convert is not installed.
 
     Raises:
         FileError: the directory cannot be written.
@@ -34,6 +37,8 @@ def write(advice: Advice, directory: FilePath) -> list[FilePath]:
     program = program_of(advice.best.stack)
     if program is not None:
         files[program.name] = program.read_bytes()
+    with suppress(MissingExtraError):
+        files[PAGE] = page.html(advice).encode()
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_bytes(directory / name, content)

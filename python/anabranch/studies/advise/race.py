@@ -110,12 +110,15 @@ class Race:
     def run(self, first: Sequence[int]) -> None:
         """Predict all, explore, then decide. The candidates in ``first`` run in any case."""
         end = self._begun + _PREDICTING * self._time_s
-        predicted: list[PredictedValue | None] = []
+        # One path first: it is predicted fastest, and every restriction allows it to some stack.
+        order = sorted(range(len(self.candidates)), key=lambda one: self.candidates[one].routing.paths)
+        predicted: dict[int, PredictedValue | None] = {}
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for estimate in pool.map(lambda one: self._estimate(one, end), self.candidates):
-                predicted.append(estimate)
+            estimates_in_order = pool.map(lambda one: self._estimate(self.candidates[one], end), order)
+            for one, estimate in zip(order, estimates_in_order, strict=True):
+                predicted[one] = estimate
                 self._say(f"{len(predicted)} of {len(self.candidates)} predicted")
-        self.predicted = predicted
+        self.predicted = [predicted[one] for one in range(len(self.candidates))]
         self._explore(first)
         for share, most, seeds in _ROUNDS:
             wanted: dict[tuple[int, int, float], None] = {}
@@ -160,10 +163,15 @@ class Race:
             self._try(list(wanted), end)
 
     def _spread(self, first: Sequence[int]) -> list[int]:
-        """Candidates so that each stack, routing, and way of a stack's spraying occurs; those predicted best before others."""
+        """Candidates so that each stack, routing, and way of a stack's spraying occurs; those predicted best before others.
+
+        The best predicted of each group come first, so that a search that ends early has an answer for each.
+        """
         values = [np.inf if one is None else one.value for one in self.predicted]
-        chosen, met = list(first), set[object]()
-        for one in (*first, *np.argsort(-np.array(values), kind="stable").tolist()):
+        known = [[one for one in group if self.predicted[one] is not None] for group in self.groups.values()]
+        leading = [*first, *(max(group, key=values.__getitem__) for group in known if group)]
+        chosen, met = list(dict.fromkeys(leading)), set[object]()
+        for one in (*chosen, *np.argsort(-np.array(values), kind="stable").tolist()):
             candidate = self.candidates[one]
             way = candidate.routing.per if candidate.routing.paths > 1 else "one"
             keys: set[object] = {(self.predicted[one] is None, candidate.routing.name), (candidate.stack, way)}

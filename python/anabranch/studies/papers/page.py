@@ -4,11 +4,11 @@ import base64
 import re
 from pathlib import Path
 
-import jinja2
 import markupsafe
 from markdown_it import MarkdownIt
 
 from anabranch.foundation.output_files import write_text
+from anabranch.pages import plain
 from anabranch.studies.papers import findings, readme
 from anabranch.studies.papers.registry import PAPERS
 
@@ -19,15 +19,12 @@ _VERDICTS = ("holds", "holds partly", "does not hold")
 def write(directory: Path) -> Path:
     """Write ``index.html`` from the studies in the directory."""
     names = [name for name in PAPERS if (directory / name / findings.FILE).is_file()]
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("anabranch.studies.papers", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    html = environment.get_template("page.html.j2").render(
-        papers=[_paper(directory / name, name) for name in names], verdicts=_VERDICTS
+    html = plain.page(
+        "Five papers, reproduced",
+        "anabranch.studies.papers",
+        "page.html.j2",
+        papers=[_paper(directory / name, name) for name in names],
+        verdicts=_VERDICTS,
     )
     page = directory / FILE
     write_text(page, html, named=False)
