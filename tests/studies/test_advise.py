@@ -191,7 +191,7 @@ def test_ctrl_c_answers_by_what_is_known() -> None:
         "--flows",
         "10",
         "--time",
-        "100s",
+        "30s",
     ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
