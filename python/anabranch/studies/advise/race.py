@@ -1,11 +1,11 @@
 """The search: short runs of many candidates, then longer runs with more seeds of the best of them."""
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
+from time import monotonic
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from anabranch.studies.advise.candidates import Candidate
 from anabranch.studies.advise.surrogate import estimates
 from anabranch.studies.advise.trials import Laboratory, PredictedValue, Trial
 
+clock: Callable[[], float] = monotonic
+"""Of the time that a search takes, seconds."""
 ROUND_TRIPS = 100
 """The least length of a run."""
 _LEAST_S, _MOST_S = 0.05, 30.0
@@ -72,7 +74,7 @@ class Race:
         self._laboratory, self.candidates, self.groups = laboratory, candidates, groups
         self._least_s = min(_MOST_S, max(_LEAST_S, ROUND_TRIPS * round_trip_s))
         self._lengths = dict.fromkeys(groups, self._least_s)
-        self._begun, self._time_s, self._stop, self._say = time.monotonic(), time_s, stop, say
+        self._begun, self._time_s, self._stop, self._say = clock(), time_s, stop, say
         self._halt = Event()
         self._trials: dict[tuple[int, float], dict[int, Trial]] = {}
         self.predicted: Sequence[PredictedValue | None] = ()
@@ -83,7 +85,7 @@ class Race:
     @property
     def is_over(self) -> bool:
         """Whether a stop was asked for, or the time is over and one run has ended at least. Runs then end."""
-        is_late = time.monotonic() - self._begun > self._time_s
+        is_late = clock() - self._begun > self._time_s
         if self._stop.is_set() or (is_late and self.runs):
             self._halt.set()
         return self._halt.is_set()
@@ -138,7 +140,7 @@ class Race:
         self.decided = not self.is_over and all(map(self._is_decided, self.groups))
 
     def _estimate(self, one: Candidate, end: float) -> PredictedValue | None:
-        if self._stop.is_set() or time.monotonic() > end:
+        if self._stop.is_set() or clock() > end:
             return None
         return self._laboratory.estimate(one.stack, one.routing.name, self._least_s)
 
@@ -147,7 +149,7 @@ class Race:
         end = self._begun + _EXPLORING * self._time_s
         prior = [None if one is None else one.value for one in self.predicted]
         self._try([(one, 1, self._least_s) for one in self._spread(first)], end)
-        while not self.is_over and time.monotonic() < end:
+        while not self.is_over and clock() < end:
             seen = {one: trials[1].value for (one, _), trials in self._trials.items() if 1 in trials}
             if not seen:
                 return
@@ -199,9 +201,7 @@ class Race:
         pending: dict[Future[Trial | None], tuple[int, int, float]] = {}
         with ThreadPoolExecutor(workers) as pool:
             while True:
-                while (
-                    len(pending) < workers and not self.is_over and not (end and self.runs and time.monotonic() > end)
-                ):
+                while len(pending) < workers and not self.is_over and not (end and self.runs and clock() > end):
                     run = next(queue, None)
                     if run is None:
                         break
@@ -224,7 +224,7 @@ class Race:
     def _status(self, done: int, of: int) -> str:
         standings = self.standings(next(iter(self.groups)))
         best = f", best so far: {standings[0][1].candidate.name}" if standings else ""
-        left = max(0.0, self._time_s - (time.monotonic() - self._begun))
+        left = max(0.0, self._time_s - (clock() - self._begun))
         return f"{done} of {of} runs{best}, at most {left:.0f} s left"
 
 
