@@ -319,7 +319,7 @@ impl Network {
         identity: &FlowIdentity,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
-        // What a router need not choose depends on nothing of the flow, whose state is seldom in a cache here.
+        // A router with one next hop does not read the state of the flow, which is seldom in a cache here.
         match self.forwarding.only_next_hop(packet.hop_index(), node) {
             Some(END) => return Some((END, packet.hop_index())),
             Some(link) => {

@@ -26,7 +26,7 @@ struct Parts {
     has_flowlets: bool,
     /// Distances of these ends from the goodput, of flows that share no link: one cause may move them all.
     common: (f64, f64),
-    /// By link that flows share: what they have of it, and the sum of the squares of these distances.
+    /// By link that flows share: their goodput over it, and the sum of the squares of these distances.
     by_link: BTreeMap<u32, (f64, f64, f64)>,
 }
 

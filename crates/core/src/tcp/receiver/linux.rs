@@ -1,4 +1,4 @@
-//! What a receiver that follows Linux does otherwise: its window opens by and by, and it judges segments by their timestamps.
+//! The rules of Linux's receiver: its window opens step by step, and it checks the timestamps of segments (PAWS, RFC 7323, section 5).
 
 pub(super) mod timestamps;
 pub(super) mod window;
