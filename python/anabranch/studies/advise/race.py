@@ -17,6 +17,9 @@ clock: Callable[[], float] = monotonic
 """Of the time that a search takes, seconds."""
 ROUND_TRIPS = 100
 """The least length of a run."""
+_SEGMENTS = 10_000
+"""A run is as long as the best predicted goodput needs for so many: it takes milliseconds, and chance decides about shorter ones."""
+_SEGMENT_BITS = 12_000
 _LEAST_S, _MOST_S = 0.05, 30.0
 """Bounds of the length of a run, seconds."""
 _ALIKE = 0.02
@@ -121,6 +124,7 @@ class Race:
                 predicted[one] = estimate
                 self._say(f"{len(predicted)} of {len(self.candidates)} predicted")
         self.predicted = [predicted[one] for one in range(len(self.candidates))]
+        self._lengthen()
         self._explore(first)
         for share, most, seeds in _ROUNDS:
             wanted: dict[tuple[int, int, float], None] = {}
@@ -138,6 +142,14 @@ class Race:
                 break
             self._try(list(wanted))
         self.decided = not self.is_over and all(map(self._is_decided, self.groups))
+
+    def _lengthen(self) -> None:
+        """Longer first runs where the network is slow enough."""
+        goodputs = [one.value for one in self.predicted if one is not None]
+        if self._laboratory.is_rate and goodputs and max(goodputs) > 0:
+            needed_s = _SEGMENTS * _SEGMENT_BITS / max(goodputs)
+            self._least_s = min(_MOST_S, max(self._least_s, needed_s))
+            self._lengths = dict.fromkeys(self.groups, self._least_s)
 
     def _estimate(self, one: Candidate, end: float) -> PredictedValue | None:
         if self._stop.is_set() or clock() > end:
@@ -183,11 +195,12 @@ class Race:
         return chosen
 
     def _leaders(self, group: str, share: float, most: int) -> list[tuple[int, Standing]]:
-        """The candidates that may be best of a group, the most hopeful first: a value that still grows may be reached by another."""
+        """The candidates that may be best of a group: the best by their values, and those that still grow by what they may reach."""
         standings = self.standings(group)
         best = max((standing.value for _, standing in standings), default=0.0)
         near = [each for each in standings if _hope(each[1]) >= best * (1 - share)]
-        return sorted(near, key=lambda each: -_hope(each[1]))[:most]
+        hopeful = sorted(near, key=lambda each: -_hope(each[1]))
+        return list(dict([*near[:most], *hopeful[:most]]).items())
 
     def _is_decided(self, group: str) -> bool:
         """Whether, by paired differences over equal seeds, no other is better than the best by more than 2 %."""

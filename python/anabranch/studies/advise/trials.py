@@ -51,6 +51,11 @@ class Laboratory:
         self._stacks = {stack["name"]: stack for stack in first["stacks"]}
         self._routings = {routing["name"]: routing for routing in first["routings"]}
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether values are bit/s."""
+        return self._objective != "completion"
+
     def compiled(self, seed: int) -> dict[str, Any]:
         """The compiled run of a seed, with the first stack and routing."""
         if seed not in self._compiled:
