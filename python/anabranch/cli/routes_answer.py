@@ -12,6 +12,7 @@ from anabranch._core import PairRoutes
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
+from anabranch.compile.stacks import preset_law
 from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
@@ -90,7 +91,7 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     for metric in comparing.against or []:
         _require_metric("--against", metric)
     _require_metric("--metric", selection.metric)
-    search = Search(topology)
+    search = Search(topology, preset_law)
     for nodes in (selection.sources or [], selection.targets or []):
         for place, node in enumerate(nodes):
             search.index(node)  # before a complaint about what the topology does not say
@@ -255,7 +256,7 @@ class _Found:
         from anabranch.engineering.routes.export import ExportError
         from anabranch.engineering.routes.export.openflow import port_range
 
-        search = Search(self.routes.topology)
+        search = Search(self.routes.topology, preset_law)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
         by_port: dict[str, Routes] = {}
         for entry in source_ports:
