@@ -85,6 +85,13 @@ class Selection:
     pareto: Annotated[
         bool, Parameter(negative="", help="All paths that are Pareto-optimal in delay, loss and capacity.")
     ] = False
+    spray: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector.",
+        ),
+    ] = False
     hop_by_hop: Annotated[
         bool,
         Parameter(
@@ -219,7 +226,12 @@ def routes(
 def _require_file(file: Path, selection: Selection, comparing: Comparing, output: Output) -> None:
     from anabranch.engineering.routes.writing import FORMATS
 
-    others = {"--compare": comparing.compare, "--certify": selection.certify, "--picture": output.picture}
+    others = {
+        "--compare": comparing.compare,
+        "--spray": selection.spray,
+        "--certify": selection.certify,
+        "--picture": output.picture,
+    }
     for option, value in (others | {"--json": output.json}).items():
         if value:
             instead = "; --out FILE.json writes the same document" if option == "--json" else ""

@@ -100,7 +100,7 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
                     f"--{'from' if nodes is selection.sources else 'to'} {node}: is given twice; name each node once"
                 )
     if comparing.compare:
-        for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
+        for option in ("metric", *_SEVERAL, "spray", "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
                 raise UsageError(
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
@@ -117,10 +117,16 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
             raise UsageError(f"--{option} goes with --compare")
     if selection.certify and selection.metric != OPTIMUM:
         raise UsageError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
+    if selection.spray and not (selection.disjoint or selection.node_disjoint):
+        raise UsageError("--spray goes with --disjoint or --node-disjoint: it sprays over paths that share no link")
     stream = _stream(search, selection)
-    if not (selection.certify or needs_all):
+    if not (selection.certify or selection.spray or needs_all):
         return stream
     found = _whole(stream)
+    if selection.spray:
+        from anabranch.cli.spray_answer import Sprayed
+
+        return Sprayed.of(found)
     certificates: dict[tuple[str, str], Certificate] = {}
     if selection.certify:
         with Steps(len(found.routes), "certifying") as steps:

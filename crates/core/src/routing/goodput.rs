@@ -6,6 +6,9 @@
 use super::tcpbp::Label;
 use serde::{Deserialize, Serialize};
 
+/// Grains of the logarithm of a goodput: 2^30, so that a value is exact to 5e-10.
+const GRAIN: f64 = (1_u32 << 30) as f64;
+
 /// Predicted goodput of a lone flow of one stack, on a grid of loss ratios, round-trip times and link rates.
 ///
 /// The values never grow with loss or with the round-trip time, and never fall with the rate.
@@ -60,6 +63,8 @@ impl GoodputLaw {
                 logarithm += weight * libm::log(self.goodput_bps[index]);
             }
         }
+        // Paths of equal goodput must have equal values, whatever the rounding, so that their delays decide.
+        let logarithm = (logarithm * GRAIN).round() / GRAIN;
         let longest_s = self.rtts_s.last().copied().unwrap_or(rtt_s);
         let greatest = self.losses.last().copied().unwrap_or(loss);
         let beyond = (longest_s / rtt_s).min(1.0) * ((1.0 - loss) / (1.0 - greatest)).min(1.0);
