@@ -18,7 +18,6 @@ from anabranch.engineering.predict.spray import (
 )
 from validation.spray_penalty import cases
 
-
 COUNTING: tuple[Detector, ...] = ("dup-ack", "path-count")
 TIMERS: tuple[Detector, ...] = ("fast-rto", "tcp-pr")
 ALL_SELECTORS: tuple[Selector, ...] = ("round-robin", "random")

@@ -92,6 +92,10 @@ class Selection:
             help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector.",
         ),
     ] = False
+    crossover: Annotated[
+        str | None,
+        Parameter(help="With one --from and one --to: the best path by the size of a transfer with this stack."),
+    ] = None
     hop_by_hop: Annotated[
         bool,
         Parameter(
@@ -139,7 +143,7 @@ class Exporting:
         list[str] | None,
         Parameter(
             negative="",
-            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay. May be repeated.",
+            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay; with --crossover by the path of a size, 5001=10kB. May be repeated.",
         ),
     ] = None
 
@@ -229,6 +233,7 @@ def _require_file(file: Path, selection: Selection, comparing: Comparing, output
     others = {
         "--compare": comparing.compare,
         "--spray": selection.spray,
+        "--crossover": selection.crossover,
         "--certify": selection.certify,
         "--picture": output.picture,
     }

@@ -100,7 +100,7 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
                     f"--{'from' if nodes is selection.sources else 'to'} {node}: is given twice; name each node once"
                 )
     if comparing.compare:
-        for option in ("metric", *_SEVERAL, "spray", "hop_by_hop", "certify"):
+        for option in ("metric", *_SEVERAL, "spray", "crossover", "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
                 raise UsageError(
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
@@ -115,6 +115,13 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     for option in ("against", "once", "rows"):
         if getattr(comparing, option) != getattr(Comparing(), option):
             raise UsageError(f"--{option} goes with --compare")
+    if selection.crossover is not None:
+        from anabranch.cli.crossover_answer import Crossed
+
+        for option in ("metric", *_SEVERAL, "spray", "hop_by_hop", "certify"):
+            if getattr(selection, option) != getattr(Selection(), option):
+                raise UsageError(f"--{option.replace('_', '-')} and --crossover do not go together; leave one out")
+        return Crossed.of(topology, selection)
     if selection.certify and selection.metric != OPTIMUM:
         raise UsageError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
     if selection.spray and not (selection.disjoint or selection.node_disjoint):
