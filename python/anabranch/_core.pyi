@@ -65,6 +65,12 @@ def round_trip(arguments: Sequence[Floats], shape: tuple[int, ...]) -> tuple[Flo
 def metrics() -> str:
     """The metrics of routing as a JSON list: ``name``, ``kind`` (``sum``, ``least``, ``throughput``), ``summary``, ``needs``, ``is_measured``."""
 
+def goodput_law(stack: str) -> str:
+    """The predicted goodput of a compiled stack (JSON) over any path, as a JSON text that is part of a metric.
+
+    :class:`ValueError` says why the stack cannot be predicted.
+    """
+
 def ospf_cost(capacity_bps: int) -> int | None:
     """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1; nothing for no rate."""
 

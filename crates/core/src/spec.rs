@@ -4,6 +4,7 @@
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
 pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
+use crate::routing::GoodputLaw;
 pub use crate::routing::Metric;
 use crate::tcp::congestion::supervision::Supervision;
 use crate::units::{Duration, Rate, Time};
@@ -284,7 +285,7 @@ pub enum Disjointness {
 }
 
 /// The length of a path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MetricSpec {
     /// One isotone metric.
@@ -301,14 +302,16 @@ impl From<Metric> for MetricSpec {
     }
 }
 
-/// The metric delay x sqrt(loss) of the paper TCPBP, the inverse of the throughput that it predicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Predicted TCP throughput: delay x sqrt(loss), whose inverse the paper TCPBP predicts, or the goodput of a stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThroughputMetric {
     /// The paper's heuristic: Dijkstra's method with the cost of the whole path.
     Tcpbp,
     /// The paths of least cost.
     TcpbpExact,
+    /// The paths of greatest predicted goodput.
+    Goodput(Box<GoodputLaw>),
 }
 
 /// The choice among several next hops or paths.

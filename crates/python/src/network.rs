@@ -112,6 +112,14 @@ pub fn metrics() -> String {
     serde_json::json!(describe_metrics()).to_string()
 }
 
+/// The predicted goodput of a stack (JSON) over any path, as a JSON text for the metric.
+#[pyfunction]
+pub fn goodput_law(py: Python<'_>, stack: &str) -> PyResult<String> {
+    let stack = serde_json::from_str(stack).map_err(refuse)?;
+    let law = py.detach(|| anabranch_core::predict::goodput::law(&stack)).map_err(refuse)?;
+    Ok(serde_json::json!(law).to_string())
+}
+
 /// OSPF's default cost of a link with this rate; `None` for a rate of zero.
 #[pyfunction]
 pub fn ospf_cost(capacity_bps: u64) -> Option<u64> {

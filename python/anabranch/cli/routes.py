@@ -86,6 +86,17 @@ class Selection:
     pareto: Annotated[
         bool, Parameter(negative="", help="All paths that are Pareto-optimal in delay, loss and capacity.")
     ] = False
+    spray: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector.",
+        ),
+    ] = False
+    crossover: Annotated[
+        str | None,
+        Parameter(help="With one --from and one --to: the best path by the size of a transfer with this stack."),
+    ] = None
     hop_by_hop: Annotated[
         bool,
         Parameter(
@@ -135,7 +146,7 @@ class Exporting:
         list[str] | None,
         Parameter(
             negative="",
-            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay. May be repeated.",
+            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay; with --crossover by the path of a size, 5001=10kB. May be repeated.",
         ),
     ] = None
 
@@ -216,7 +227,13 @@ def routes(
 def _require_file(file: Path, selection: Selection, comparing: Comparing, output: Output) -> None:
     from anabranch.engineering.routes.writing import FORMATS
 
-    others = {"--compare": comparing.compare, "--certify": selection.certify, "--picture": output.picture}
+    others = {
+        "--compare": comparing.compare,
+        "--spray": selection.spray,
+        "--crossover": selection.crossover,
+        "--certify": selection.certify,
+        "--picture": output.picture,
+    }
     for option, value in (others | {"--json": output.json}).items():
         if value:
             instead = "; --out FILE.json writes the same document" if option == "--json" else ""

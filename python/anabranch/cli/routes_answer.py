@@ -12,6 +12,7 @@ from anabranch._core import PairRoutes
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
+from anabranch.compile.stacks import preset_law
 from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
@@ -92,7 +93,7 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     for metric in comparing.against or []:
         _require_metric("--against", metric)
     _require_metric("--metric", selection.metric)
-    search = Search(topology)
+    search = Search(topology, preset_law)
     for nodes in (selection.sources or [], selection.targets or []):
         for place, node in enumerate(nodes):
             search.index(node)  # before a complaint about what the topology does not say
@@ -101,7 +102,7 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
                     f"--{'from' if nodes is selection.sources else 'to'} {node}: is given twice; name each node once"
                 )
     if comparing.compare:
-        for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
+        for option in ("metric", *_SEVERAL, "spray", "crossover", "hop_by_hop", "certify"):
             if getattr(selection, option) != getattr(Selection(), option):
                 raise UsageError(
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
@@ -116,12 +117,25 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     for option in ("against", "once", "rows"):
         if getattr(comparing, option) != getattr(Comparing(), option):
             raise UsageError(f"--{option} goes with --compare")
+    if selection.crossover is not None:
+        from anabranch.cli.crossover_answer import Crossed
+
+        for option in ("metric", *_SEVERAL, "spray", "hop_by_hop", "certify"):
+            if getattr(selection, option) != getattr(Selection(), option):
+                raise UsageError(f"--{option.replace('_', '-')} and --crossover do not go together; leave one out")
+        return Crossed.of(topology, selection)
     if selection.certify and selection.metric != OPTIMUM:
         raise UsageError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
+    if selection.spray and not (selection.disjoint or selection.node_disjoint):
+        raise UsageError("--spray goes with --disjoint or --node-disjoint: it sprays over paths that share no link")
     stream = _stream(search, selection)
-    if not (selection.certify or needs_all):
+    if not (selection.certify or selection.spray or needs_all):
         return stream
     found = _whole(stream)
+    if selection.spray:
+        from anabranch.cli.spray_answer import Sprayed
+
+        return Sprayed.of(found)
     certificates: dict[tuple[str, str], Certificate] = {}
     if selection.certify:
         with Steps(len(found.routes), "certifying") as steps:
@@ -259,7 +273,7 @@ class _Found:
         from anabranch.engineering.routes.export import ExportError
         from anabranch.engineering.routes.export.openflow import port_range
 
-        search = Search(self.routes.topology)
+        search = Search(self.routes.topology, preset_law)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
         by_port: dict[str, Routes] = {}
         for entry in source_ports:

@@ -5,10 +5,11 @@ Every default is filled in and every name resolved: times are whole picoseconds,
 
 import heapq
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from anabranch.compile.stacks import compiled_stack, goodput_law
 from anabranch.compile.traffic import compile_traffic
 from anabranch.foundation import units
 from anabranch.network import metrics
@@ -20,7 +21,7 @@ from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Change, DelayFromLength, Event, Impairment, Override, Queue
 from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
 from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
-from anabranch.scenario.stacks import Stack
+from anabranch.scenario.stacks import Stack, preset_stack
 from anabranch.scenario.variant import DIRECT
 
 DEFAULT_COST = 1.0
@@ -38,7 +39,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     capacities = link_capacities(variant.topology, topology, known, duration)
     stacks, routings = variant.all_stacks(), variant.all_routings()
     names = list(routings)
-    compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
+    compiled_routings = [_routing(name, routing, names, nodes, variant.stacks) for name, routing in routings.items()]
     used = {variant.routing_of(entry) for entry in variant.traffic}
     used |= {routing.acks for name, routing in routings.items() if name in used}
     for routing in compiled_routings:
@@ -56,7 +57,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
         "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
         "nodes": list(nodes),
         "links": compiled_links,
-        "stacks": [_stack(name, stack) for name, stack in stacks.items()],
+        "stacks": [compiled_stack(name, stack) for name, stack in stacks.items()],
         "routings": compiled_routings,
         "traffic": traffic,
         "events": [
@@ -264,23 +265,13 @@ def _loss(loss: float | Algorithm) -> dict[str, Any] | None:
     return {"model": "bernoulli", "ratio": float(loss)} if loss else None
 
 
-def _stack(name: str, stack: Stack) -> dict[str, Any]:
-    congestion, detection, ack = stack.policies()
-    return {
-        "name": name,
-        "congestion": congestion,
-        "slow_start": stack.slow_start.compiled(),
-        "detection": detection,
-        "ack": ack,
-        **stack.settings(),
-    }
-
-
-def _routing(name: str, routing: Routing, names: list[str], nodes: dict[str, int]) -> dict[str, Any]:
+def _routing(
+    name: str, routing: Routing, names: list[str], nodes: dict[str, int], stacks: Mapping[str, Stack]
+) -> dict[str, Any]:
     granularity = routing.granularity
     return {
         "name": name,
-        "hops": _hops(routing, nodes),
+        "hops": _hops(name, routing, nodes, stacks),
         "select": routing.selector,
         "per": {"unit": "flowlet", "gap": units.duration(granularity.flowlet)}
         if isinstance(granularity, Flowlet)
@@ -305,30 +296,37 @@ def _direct(links: Sequence[Pair], nodes: dict[str, int]) -> dict[str, Any]:
     """The routing between neighbours: the explicit path of one link. It does not change when links fail."""
     paths = [[nodes[source], nodes[target]] for source, target in links]
     hops = {"kind": "explicit", "paths": paths, "weights": [1.0] * len(paths)}
-    return _routing(DIRECT, Routing(), [], nodes) | {"hops": hops}
+    return _routing(DIRECT, Routing(), [], nodes, {}) | {"hops": hops}
 
 
-def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
+def _hops(name: str, routing: Routing, nodes: dict[str, int], stacks: Mapping[str, Stack]) -> dict[str, Any]:
+    def law(stack: str) -> dict[str, Any]:
+        try:
+            return goodput_law(stack, stacks[stack] if stack in stacks else preset_stack(stack))
+        except ValueError as error:
+            raise ValueError(f'routing.{name}.metric = "{routing.metric}": {error}') from None
+
+    metric = metrics.compiled(routing.metric, law)
     if isinstance(routing.paths, Disjoint):
         return {
             "kind": "disjoint",
-            "metric": metrics.compiled(routing.metric),
+            "metric": metric,
             "paths": routing.paths.disjoint,
             "by": routing.paths.by,
         }
     if isinstance(routing.paths, Shortest):
-        return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
+        return {"kind": "k-shortest", "metric": metric, "paths": routing.paths.shortest}
     if isinstance(routing.paths, Within):
         return {
             "kind": "near-equal",
-            "metric": metrics.compiled(routing.metric),
+            "metric": metric,
             "threshold": routing.paths.within,
             "paths": routing.paths.most,
         }
     if routing.paths is None:
         return {
             "kind": "shortest" if routing.select is None else "equal-cost",
-            "metric": metrics.compiled(routing.metric),
+            "metric": metric,
         }
     weights = routing.weights or [1.0] * len(routing.paths)
     paths = list(zip(routing.paths, weights, strict=True))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anabranch.foundation import units
 from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path, format_path
+from anabranch.network.metrics import stack_of as stack_of_metric
 from anabranch.scenario import groups, pairs
 from anabranch.scenario.arrivals import link_capacities, mean_size, per_second
 from anabranch.scenario.demands import Demand, demands_of
@@ -141,6 +142,10 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
         if routing.acks is not None and routing.acks not in known:
             message = f"no such routing; {suggest(routing.acks, known)}"
             yield Problem((*path, "acks"), message, routing.acks)
+        stack, stacks = stack_of_metric(routing.metric), {*variant.stacks, *PRESETS}
+        if stack is not None and stack not in stacks:
+            message = f"names no stack; {suggest(stack, stacks)}"
+            yield Problem((*path, "metric"), message, routing.metric)
         if not isinstance(routing.paths, list):
             continue
         wrong = [

@@ -19,7 +19,14 @@ def _known_metric(value: object) -> object:
 Metric = Annotated[
     str,
     BeforeValidator(_known_metric),
-    WithJsonSchema({"anyOf": [{"enum": list(metrics.NAMES)}, {"type": "string", "pattern": ","}]}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [name for name in metrics.NAMES if name != metrics.GOODPUT]},
+                {"type": "string", "pattern": "^goodput:.|,"},
+            ]
+        }
+    ),
 ]
 
 
@@ -183,13 +190,13 @@ class Routing(Table):
                 "paths within a share of the least cost go by a metric that adds up or by tcpbp-exact: "
                 f'{", ".join(metrics.SUMS)} or tcpbp-exact, not "{self.metric}"'
             )
-        if self.metric not in metrics.BY_THROUGHPUT:
+        if metrics.declared(self.metric) not in metrics.BY_THROUGHPUT:
             return
         if self.paths is None and self.select is not None:
             raise ValueError(f'"{self.metric}" has no equal-cost next hops; leave select out, or give paths')
-        if isinstance(self.paths, Shortest) and self.paths.shortest > 1 and self.metric == "tcpbp":
+        if isinstance(self.paths, Shortest) and self.paths.shortest > 1 and self.metric != "tcpbp-exact":
             raise ValueError(
-                '"tcpbp" is a heuristic that finds one path: paths = { shortest = 1 }, or leave paths out to forward hop '
+                f'the search by "{self.metric}" finds one path: paths = {{ shortest = 1 }}, or leave paths out to forward hop '
                 'by hop; for several paths use metric = "tcpbp-exact"'
             )
 

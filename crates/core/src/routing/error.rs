@@ -67,8 +67,8 @@ pub enum RoutingError {
         /// The request that needs an isotone metric.
         wanted: &'static str,
     },
-    /// Several paths by the heuristic.
-    #[error("the metric `{metric}` is searched by a heuristic that finds one path; for several use `tcpbp-exact`")]
+    /// Several paths by a search that finds one.
+    #[error("the search by the metric `{metric}` finds one path; for several use `tcpbp-exact`")]
     OnePathOnly {
         /// The metric.
         metric: &'static str,
@@ -96,8 +96,11 @@ pub enum RoutingError {
         most: usize,
     },
     /// Trees by a metric whose paths make none.
-    #[error("the best paths by `tcpbp-exact` make no tree: part of a best path need not be a best path")]
-    NoTree,
+    #[error("the best paths by `{metric}` make no tree: part of a best path need not be a best path")]
+    NoTree {
+        /// The metric.
+        metric: &'static str,
+    },
     /// Disjoint or near-equal paths by a metric that is no sum.
     #[error("the metric {metric} does not add up along a path: use hop-count, delay, loss, ospf or cost")]
     NotAdditive {

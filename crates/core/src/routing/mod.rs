@@ -9,6 +9,7 @@ mod backbone;
 mod disjoint;
 mod error;
 mod explicit;
+mod goodput;
 mod graph;
 mod k_shortest;
 mod lexicographic;
@@ -33,6 +34,7 @@ mod towards;
 pub use algebra::PathWeight;
 pub use disjoint::disjoint_paths;
 pub use error::RoutingError;
+pub use goodput::GoodputLaw;
 pub use graph::{Graph, Link, first_reaches_all, is_simple};
 pub use k_shortest::LooplessPaths;
 pub use lexicographic::{Lexicographic, lexicographic_weights};
@@ -98,9 +100,9 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
             Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "equal-cost next hops" })
         }
         MetricSpec::Throughput(metric) => {
-            let mut find = throughput_paths(graph, *metric, dst);
-            let mut first = |node| find(node)?.first().copied();
-            Ok((0..graph.nodes() as NodeId).map(|node| first(node).into_iter().collect()).collect())
+            let mut find = throughput_paths(graph, metric, dst)?;
+            let first = |node| Ok(find(node)?.unwrap_or_default().first().copied().into_iter().collect());
+            (0..graph.nodes() as NodeId).map(first).collect()
         }
         _ => Ok(match isotone_weights(graph, metric)? {
             IsotoneWeights::Additive(weights) => hops_of_tree(&ShortestTree::new(graph, &weights, dst), all),
@@ -144,44 +146,66 @@ fn additive_weights(graph: &Graph, metric: &MetricSpec) -> Result<Vec<Weight>, R
     }
 }
 
+/// Finds the path of a node, if it has one.
+type FindPath<'a> = Box<dyn FnMut(NodeId) -> Result<Option<Vec<LinkId>>, RoutingError> + 'a>;
+
 /// Finds the path that a node has to a destination by predicted throughput, node by node.
-fn throughput_paths(
-    graph: &Graph,
-    metric: ThroughputMetric,
+///
+/// # Errors
+/// [`RoutingError`] of a link without a weight, and from the function, of too many labels.
+fn throughput_paths<'a>(
+    graph: &'a Graph,
+    metric: &'a ThroughputMetric,
     dst: NodeId,
-) -> Box<dyn FnMut(NodeId) -> Option<Vec<LinkId>> + '_> {
-    match metric {
+) -> Result<FindPath<'a>, RoutingError> {
+    Ok(match metric {
         ThroughputMetric::Tcpbp => {
             let mut search = ModifiedDijkstra::new(graph);
-            Box::new(move |src| search.tree(src, Queue::Heap).path(graph, dst))
+            Box::new(move |src| Ok(search.tree(src, Queue::Heap).path(graph, dst)))
         }
         ThroughputMetric::TcpbpExact => {
             let search = ExactSearch::new(graph);
-            Box::new(move |src| search.to(src, vec![dst]).path(dst))
+            Box::new(move |src| Ok(search.to(src, vec![dst]).path(dst)))
         }
-    }
+        ThroughputMetric::Goodput(law) => {
+            let search = ParetoTowards::new(graph, dst)?;
+            Box::new(move |src| search.best_from(src, MOST_LABELS, law))
+        }
+    })
 }
 
 impl ThroughputMetric {
     /// Name of the algorithm in scenarios.
-    pub fn name(self) -> &'static str {
-        self.describe().name
-    }
-
-    /// Public description.
-    fn describe(self) -> MetricInfo {
-        let (name, summary) = match self {
-            ThroughputMetric::Tcpbp => ("tcpbp", "delay x sqrt(loss), by the paper's modified Dijkstra: a heuristic"),
-            ThroughputMetric::TcpbpExact => ("tcpbp-exact", "delay x sqrt(loss), the true optimum"),
-        };
-        MetricInfo { name, kind: "throughput", summary, needs: &["delay_s", "loss"], is_measured: true }
+    pub fn name(&self) -> &'static str {
+        match self {
+            ThroughputMetric::Tcpbp => TCPBP.name,
+            ThroughputMetric::TcpbpExact => TCPBP_EXACT.name,
+            ThroughputMetric::Goodput(_) => GOODPUT.name,
+        }
     }
 }
 
+const TCPBP: MetricInfo = MetricInfo {
+    name: "tcpbp",
+    kind: "throughput",
+    summary: "delay x sqrt(loss), by the paper's modified Dijkstra: a heuristic",
+    needs: &["delay_s", "loss"],
+    is_measured: true,
+};
+const TCPBP_EXACT: MetricInfo =
+    MetricInfo { name: "tcpbp-exact", summary: "delay x sqrt(loss), the true optimum", ..TCPBP };
+/// The stack follows a colon.
+const GOODPUT: MetricInfo = MetricInfo {
+    name: "goodput:STACK",
+    summary: "the predicted goodput of a flow with this stack, bit/s, the greater the better",
+    needs: &["delay_s", "loss", "capacity_bps"],
+    is_measured: false,
+    ..TCPBP
+};
+
 /// All metrics, for the scenario schema.
 pub fn describe_metrics() -> Vec<MetricInfo> {
-    let by_throughput = [ThroughputMetric::Tcpbp, ThroughputMetric::TcpbpExact].map(ThroughputMetric::describe);
-    Metric::ALL.iter().map(|metric| metric.describe()).chain(by_throughput).collect()
+    Metric::ALL.iter().map(|metric| metric.describe()).chain([TCPBP, TCPBP_EXACT, GOODPUT]).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! there to the destination, each by a separate path. The search processes labels in order of this delay, then loss, capacity and hops.
 //! A label is made permanent, and extended over every link, unless a permanent label at its node or the destination dominates it.
 
-use super::{Graph, Link, RoutingError, ShortestTree, lexicographic_weights, link_weights};
+use super::metric::LOSS_UNITS;
+use super::{GoodputLaw, Graph, Link, RoutingError, ShortestTree, lexicographic_weights, link_weights};
 use crate::spec::{LinkId, Metric, NodeId};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Default for the greatest number of labels that a search may make permanent.
@@ -21,6 +22,9 @@ pub struct ParetoTowards<'a> {
     /// For each node, the best value of each criterion, each by a separate path; `None` if there is no path.
     ahead: Vec<Option<Criteria>>,
 }
+
+/// Picoseconds in a second.
+const PICOSECONDS: f64 = 1e12;
 
 /// The criteria of a path. They are exact: delay and loss are sums of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +51,24 @@ impl Criteria {
 
     fn is_at_least_as_good_as(self, other: Criteria) -> bool {
         self.delay <= other.delay && self.log_loss <= other.log_loss && self.rate <= other.rate
+    }
+}
+
+/// A label with the goodput that its criteria promise, bit/s; the greater one comes first, then the smaller label.
+#[derive(Debug, PartialEq)]
+struct Promising(f64, Label);
+
+impl Eq for Promising {}
+
+impl Ord for Promising {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0).then_with(|| other.1.cmp(&self.1))
+    }
+}
+
+impl PartialOrd for Promising {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -103,11 +125,7 @@ impl<'a> ParetoTowards<'a> {
     pub fn paths_from(&self, source: NodeId, most_labels: usize) -> Result<Vec<Vec<LinkId>>, RoutingError> {
         let mut settled: Vec<Vec<Label>> = vec![Vec::new(); self.graph.nodes()];
         let mut count = 0;
-        let label = |node: NodeId, so_far: Criteria, links: Vec<LinkId>| {
-            let whole = so_far.and(self.ahead[node as usize]?);
-            Some(Reverse(Label { whole, hops: links.len(), links, node, so_far }))
-        };
-        let mut waiting: BinaryHeap<_> = label(source, Criteria::NOTHING, Vec::new()).into_iter().collect();
+        let mut waiting: BinaryHeap<_> = self.first(source).map(Reverse).into_iter().collect();
         while let Some(Reverse(next)) = waiting.pop() {
             let arrived = &settled[self.destination as usize];
             let is_beaten = if next.node == self.destination {
@@ -124,14 +142,69 @@ impl<'a> ParetoTowards<'a> {
                 return Err(RoutingError::TooManyLabels { src: source, dst: self.destination, most: most_labels });
             }
             if next.node != self.destination {
-                for link in self.graph.out_links(next.node) {
-                    let so_far = next.so_far.and(self.links[link as usize]);
-                    waiting.extend(label(self.graph.link(link).dst, so_far, [&next.links[..], &[link]].concat()));
-                }
+                waiting.extend(self.onward(&next).map(Reverse));
             }
             settled[next.node as usize].push(next);
         }
         Ok(settled.swap_remove(self.destination as usize).into_iter().map(|label| label.links).collect())
+    }
+
+    /// The path from `source` of the greatest predicted goodput, over links that are up. Among paths of equal goodput, the one
+    /// with the least delay, then the least loss, the greatest rate, the fewest hops and the lowest links.
+    ///
+    /// The criteria of a label promise at least the goodput of every path that continues it. So the first path that arrives in
+    /// the order of these promises is the best one. A label that another one at its node dominates leads to nothing better.
+    ///
+    /// # Errors
+    /// As [`Self::paths_from`].
+    pub fn best_from(
+        &self,
+        source: NodeId,
+        most_labels: usize,
+        law: &GoodputLaw,
+    ) -> Result<Option<Vec<LinkId>>, RoutingError> {
+        let promising = |label: Label| {
+            let Criteria { delay, log_loss, rate: Reverse(rate) } = label.whole;
+            let loss = -libm::expm1(-(log_loss as f64) / LOSS_UNITS);
+            let goodput = law.at(delay as f64 / PICOSECONDS, loss, rate as f64);
+            Promising(goodput, label)
+        };
+        let mut settled: Vec<Vec<Label>> = vec![Vec::new(); self.graph.nodes()];
+        let mut count = 0;
+        let mut waiting: BinaryHeap<_> = self.first(source).map(promising).into_iter().collect();
+        while let Some(Promising(_, next)) = waiting.pop() {
+            if next.node == self.destination {
+                return Ok(Some(next.links));
+            }
+            if settled[next.node as usize].iter().any(|known| known.beats(&next)) {
+                continue;
+            }
+            count += 1;
+            if count > most_labels {
+                return Err(RoutingError::TooManyLabels { src: source, dst: self.destination, most: most_labels });
+            }
+            waiting.extend(self.onward(&next).map(promising));
+            settled[next.node as usize].push(next);
+        }
+        Ok(None)
+    }
+
+    /// The label of no links at `source`, if there is a path to the destination.
+    fn first(&self, source: NodeId) -> Option<Label> {
+        self.label(source, Criteria::NOTHING, Vec::new())
+    }
+
+    /// The labels that continue one by a link.
+    fn onward(&self, label: &Label) -> impl Iterator<Item = Label> {
+        self.graph.out_links(label.node).filter_map(|link| {
+            let so_far = label.so_far.and(self.links[link as usize]);
+            self.label(self.graph.link(link).dst, so_far, [&label.links[..], &[link]].concat())
+        })
+    }
+
+    fn label(&self, node: NodeId, so_far: Criteria, links: Vec<LinkId>) -> Option<Label> {
+        let whole = so_far.and(self.ahead[node as usize]?);
+        Some(Label { whole, hops: links.len(), links, node, so_far })
     }
 }
 

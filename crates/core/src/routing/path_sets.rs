@@ -18,7 +18,7 @@ enum Method<'a> {
     Shortest(Vec<Weight>, usize),
     ShortestLexicographic(Vec<Lexicographic>, usize),
     BestByThroughput(usize),
-    Heuristic,
+    OnePath(&'a ThroughputMetric),
     NearEqual(Vec<Weight>, f64, usize),
     NearEqualByThroughput(f64, usize),
     Given(&'a [Vec<NodeId>], &'a [f64]),
@@ -63,8 +63,8 @@ impl<'a> Method<'a> {
             }
             HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => match metric {
                 ThroughputMetric::TcpbpExact => Method::BestByThroughput(*paths as usize),
-                ThroughputMetric::Tcpbp if *paths == 1 => Method::Heuristic,
-                ThroughputMetric::Tcpbp => return Err(RoutingError::OnePathOnly { metric: metric.name() }),
+                metric if *paths == 1 => Method::OnePath(metric),
+                metric => return Err(RoutingError::OnePathOnly { metric: metric.name() }),
             },
             HopsSpec::KShortest { metric, paths } => match isotone_weights(graph, metric)? {
                 IsotoneWeights::Additive(weights) => Method::Shortest(weights, *paths as usize),
@@ -101,8 +101,8 @@ impl<'a> Method<'a> {
                 let towards = BestTowards::new(graph, dst)?;
                 Box::new(move |src| Ok(equally(towards.paths_from(src).take(most))))
             }
-            Method::Heuristic => Box::new(move |src| {
-                let found = throughput_paths(graph, ThroughputMetric::Tcpbp, dst)(src);
+            Method::OnePath(metric) => Box::new(move |src| {
+                let found = throughput_paths(graph, metric, dst)?(src)?;
                 Ok(found.into_iter().map(|links| (links, 1.0)).collect())
             }),
             Method::NearEqual(ref weights, threshold, most) => {

@@ -5,9 +5,10 @@ use super::tcpbp::Label;
 use super::tcpbp::exact::ExactSearch;
 use super::tcpbp::heuristic::{ModifiedDijkstra, Queue};
 use super::{
-    Graph, IsotoneWeights, Lexicographic, PathWeight, RoutingError, ShortestTree, SourceTree, Weight, isotone_weights,
+    GoodputLaw, Graph, IsotoneWeights, Lexicographic, MOST_LABELS, ParetoTowards, PathWeight, RoutingError,
+    ShortestTree, SourceTree, Weight, isotone_weights,
 };
-use crate::spec::{LinkId, MetricSpec, NodeId, ThroughputMetric};
+use crate::spec::{LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 use std::ops::Range;
 
 /// Paths from some sources to every node, row by row.
@@ -48,6 +49,8 @@ pub struct PathCost<'a> {
     graph: &'a Graph,
     labels: Vec<Label>,
     cost: Cost,
+    /// Of a metric of predicted goodput; `cost` is then the least rate.
+    law: Option<GoodputLaw>,
 }
 
 /// Totals of a path: its label, and the sum or the least of the links' values in the metric.
@@ -61,8 +64,16 @@ impl<'a> PathCost<'a> {
             MetricSpec::Lexicographic(metrics) => metrics.first(),
             MetricSpec::Throughput(_) => None,
         };
-        let cost = first.map_or(Cost::OfPath(Label::cost), |metric| metric.definition().cost);
-        PathCost { graph, labels: graph.links().iter().map(Label::of_link).collect(), cost }
+        let law = match metric {
+            MetricSpec::Throughput(ThroughputMetric::Goodput(law)) => Some((**law).clone()),
+            _ => None,
+        };
+        let cost = match first {
+            Some(metric) => metric.definition().cost,
+            None if law.is_some() => Metric::Widest.definition().cost,
+            None => Cost::OfPath(Label::cost),
+        };
+        PathCost { graph, labels: graph.links().iter().map(Label::of_link).collect(), cost, law }
     }
 
     fn start(&self) -> Sums {
@@ -81,6 +92,9 @@ impl<'a> PathCost<'a> {
 
     /// Hops, seconds, a loss ratio, OSPF's cost, the operator's cost, bits per second, or seconds x sqrt(loss).
     fn value(&self, (label, sum): Sums) -> f64 {
+        if let Some(law) = &self.law {
+            return law.of_path(&label, sum);
+        }
         match self.cost {
             Cost::OfPath(number) => number(&label),
             Cost::Sum(_) | Cost::Least(_) => sum,
@@ -218,7 +232,9 @@ impl<'a> TreeFinder<'a> {
     fn new(graph: &'a Graph, metric: &MetricSpec) -> Result<TreeFinder<'a>, RoutingError> {
         Ok(match metric {
             MetricSpec::Throughput(ThroughputMetric::Tcpbp) => TreeFinder::Throughput(ModifiedDijkstra::new(graph)),
-            MetricSpec::Throughput(ThroughputMetric::TcpbpExact) => return Err(RoutingError::NoTree),
+            MetricSpec::Throughput(metric @ (ThroughputMetric::TcpbpExact | ThroughputMetric::Goodput(_))) => {
+                return Err(RoutingError::NoTree { metric: metric.name() });
+            }
             _ => match isotone_weights(graph, metric)? {
                 IsotoneWeights::Additive(weights) => TreeFinder::Additive(graph, weights),
                 IsotoneWeights::Lexicographic(weights) => TreeFinder::Lexicographic(graph, weights),
@@ -281,7 +297,15 @@ pub fn routes(
             found.push(&cost, source, destination, path(destination));
         }
     };
-    if *metric == MetricSpec::Throughput(ThroughputMetric::TcpbpExact) {
+    if let MetricSpec::Throughput(ThroughputMetric::Goodput(law)) = metric {
+        let searches = destinations.iter().map(|&destination| ParetoTowards::new(graph, destination));
+        let searches = searches.collect::<Result<Vec<_>, _>>()?;
+        for &source in sources {
+            for (&destination, search) in destinations.iter().zip(&searches).filter(|(end, _)| **end != source) {
+                found.push(&cost, source, destination, search.best_from(source, MOST_LABELS, law)?);
+            }
+        }
+    } else if *metric == MetricSpec::Throughput(ThroughputMetric::TcpbpExact) {
         let search = ExactSearch::new(graph);
         for &source in sources {
             let routes = search.to(source, destinations.to_vec());
@@ -365,7 +389,6 @@ mod tests {
     use super::super::tcpbp::test_networks::{any_graph, both_ways};
     use super::super::test_support::{network, simple_paths};
     use super::*;
-    use crate::spec::Metric;
     use proptest::prelude::*;
 
     const TCPBP: MetricSpec = MetricSpec::Throughput(ThroughputMetric::Tcpbp);

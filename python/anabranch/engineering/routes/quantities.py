@@ -4,7 +4,7 @@ import math
 import random
 from dataclasses import replace
 
-from anabranch.network.metrics import NEEDS
+from anabranch.network.metrics import NEEDS, declared
 from anabranch.network.topologies import Link, Topology
 from anabranch.network.topologies.links import Links
 
@@ -84,7 +84,7 @@ def require(topology: Topology, metrics: list[str]) -> None:
     """
     links = links_of(topology)
     for metric in metrics:
-        for quantity in NEEDS[metric]:
+        for quantity in NEEDS[declared(metric)]:
             link = links.without(quantity)
             if link is not None:
                 name = quantity.partition("_")[0]  # as in files, without the unit

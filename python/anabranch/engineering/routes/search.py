@@ -61,9 +61,14 @@ class Search:
     ``topology`` must have the attributes of every link that the metrics need: see :func:`anabranch.engineering.routes.completed`.
     """
 
-    def __init__(self, topology: Topology) -> None:
-        """Prepare the links for the search."""
+    def __init__(self, topology: Topology, law: Callable[[str], Any] | None = None) -> None:
+        """Prepare the links for the search.
+
+        The metric ``goodput:STACK`` needs ``law``: it returns the table of a stack's predicted goodput by the name of the stack, as
+        :func:`anabranch.compile.stacks.preset_law` does.
+        """
         self.topology = topology
+        self._law = law or _no_law
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
         links = Links.of(self.names, topology.links)
@@ -122,7 +127,7 @@ class Search:
         """The shortest loopless paths of each pair (Yen), at most ``most``, with equal shares.
 
         Raises:
-            ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
+            ValueError: as :meth:`routes`, or several by ``tcpbp`` or ``goodput:STACK``, which find one.
         """
         return self.answer(self.for_shortest(metric, most), sources, targets, progress)
 
@@ -312,7 +317,7 @@ class Search:
     def _metric(self, metric: str) -> str:
         if metric not in self._compiled:  # once, as it looks at every link: a comparison asks for every pair
             quantities.require(self.topology, metrics.metric(metric))
-            self._compiled[metric] = json.dumps(metrics.compiled(metric))
+            self._compiled[metric] = json.dumps(metrics.compiled(metric, self._law))
         return self._compiled[metric]
 
     def _nodes(self, names: Iterable[str] | None) -> list[int]:
@@ -347,6 +352,10 @@ class Search:
         share, delay, loss, cost = values
         nodes = (source, *(self.names[self._targets[link]] for link in links))
         return Path(nodes, share, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+
+
+def _no_law(stack: str) -> Any:
+    raise ValueError(f'"goodput:{stack}": a search by it needs the law of the stack: Search(topology, preset_law)')
 
 
 def _or_zero(links: Links, attribute: str) -> npt.NDArray[np.float64]:

@@ -21,7 +21,8 @@ const MAX_LOSS: f64 = 1.0 - 1e-9;
 pub enum Measured {
     Delay,
     Loss,
-    Throughput(ThroughputMetric),
+    Tcpbp,
+    TcpbpExact,
 }
 
 /// The state of one routing.
@@ -57,7 +58,9 @@ impl Measured {
             HopsSpec::Shortest { metric } | HopsSpec::KShortest { metric, paths: 1 } => match metric {
                 MetricSpec::One(Metric::Delay) => Ok(Measured::Delay),
                 MetricSpec::One(Metric::Loss) => Ok(Measured::Loss),
-                MetricSpec::Throughput(metric) => Ok(Measured::Throughput(*metric)),
+                MetricSpec::Throughput(ThroughputMetric::Tcpbp) => Ok(Measured::Tcpbp),
+                MetricSpec::Throughput(ThroughputMetric::TcpbpExact) => Ok(Measured::TcpbpExact),
+                MetricSpec::Throughput(metric) => Err(format!("does not measure for the metric {}", metric.name())),
                 MetricSpec::One(metric) => {
                     Err(format!("nothing that is measured changes the metric {}", metric.name()))
                 }
@@ -72,8 +75,8 @@ impl Measured {
         let tree = match self {
             Measured::Delay => tree_of_least(graph, Metric::Delay, src),
             Measured::Loss => tree_of_least(graph, Metric::Loss, src),
-            Measured::Throughput(ThroughputMetric::Tcpbp) => ModifiedDijkstra::new(graph).tree(src, Queue::Heap),
-            Measured::Throughput(ThroughputMetric::TcpbpExact) => {
+            Measured::Tcpbp => ModifiedDijkstra::new(graph).tree(src, Queue::Heap),
+            Measured::TcpbpExact => {
                 let routes = ExactSearch::new(graph).to(src, destinations.to_vec());
                 return destinations.iter().map(|dst| routes.path(*dst).unwrap_or_default()).collect();
             }
@@ -85,7 +88,7 @@ impl Measured {
         match self {
             Measured::Delay => label.delay().as_secs(),
             Measured::Loss => label.loss(),
-            Measured::Throughput(_) => label.cost(),
+            Measured::Tcpbp | Measured::TcpbpExact => label.cost(),
         }
     }
 }
@@ -191,7 +194,7 @@ impl Controller {
         let (old, new) = (self.label(route), self.label(best));
         let (old_cost, new_cost) = (self.metric.cost(&old), self.metric.cost(&new));
         let kept = 1.0 - self.settings.hysteresis;
-        if matches!(self.metric, Measured::Throughput(_)) && new_cost == old_cost {
+        if matches!(self.metric, Measured::Tcpbp | Measured::TcpbpExact) && new_cost == old_cost {
             return new.delay().as_secs() < old.delay().as_secs() * kept;
         }
         new_cost < old_cost * kept
@@ -233,7 +236,7 @@ mod tests {
 
     /// Metrics with exact searches.
     fn metric() -> impl Strategy<Value = Measured> {
-        let exact = Measured::Throughput(ThroughputMetric::TcpbpExact);
+        let exact = Measured::TcpbpExact;
         prop::sample::select(vec![Measured::Delay, Measured::Loss, exact])
     }
 
@@ -279,7 +282,7 @@ mod tests {
                     match metric {
                         Measured::Delay => delay(links),
                         Measured::Loss => loss,
-                        Measured::Throughput(_) => delay(links) * loss.sqrt(),
+                        Measured::Tcpbp | Measured::TcpbpExact => delay(links) * loss.sqrt(),
                     }
                 };
                 let least = paths.iter().map(|path| cost(path)).fold(f64::INFINITY, f64::min);
@@ -288,7 +291,7 @@ mod tests {
                 if after == route {
                     prop_assert!(least > threshold * (1.0 - 1e-9) - 1e-9, "{} stays, {} is there", cost(&route), least);
                 } else {
-                    let is_tie = matches!(metric, Measured::Throughput(_)) && (cost(&after) - cost(&route)).abs() < 1e-9;
+                    let is_tie = matches!(metric, Measured::Tcpbp | Measured::TcpbpExact) && (cost(&after) - cost(&route)).abs() < 1e-9;
                     let gains = if is_tie {
                         delay(&after) < delay(&route) * (1.0 - hysteresis)
                     } else {
@@ -326,7 +329,7 @@ mod tests {
     fn of_routes_without_loss_the_one_of_less_delay_is_the_best_by_throughput() {
         let links = [(0, 1), (0, 1)].map(|(src, dst)| crate::routing::test_support::link(src, dst));
         let graph = Graph::of_specs(2, &links).unwrap();
-        let metric = Measured::Throughput(ThroughputMetric::Tcpbp);
+        let metric = Measured::Tcpbp;
         let reading = |ms: u64| Reading { arrived: 1, lost: 0, transit: u128::from(Duration::from_millis(ms).0) };
         for (hysteresis, route) in [(0.0, 1), (0.4, 1), (0.6, 0)] {
             let mut controller = controller(metric, hysteresis, &graph);
