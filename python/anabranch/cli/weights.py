@@ -149,6 +149,7 @@ def weights(
         network,
         model_of(network, matrices),
         found.best.load_before,
+        **({"routers": "frr-ospf"} if exporting.export == "containerlab" else {}),
     )
     if found.interrupted:
         say("Interrupted: the best weights so far.")
