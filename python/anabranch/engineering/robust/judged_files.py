@@ -56,7 +56,7 @@ def _format(directory: Path) -> str:
 
 def _exported(directory: Path, network: Network) -> Routing:
     from anabranch.engineering.routes.export.errors import ExportError
-    from anabranch.engineering.routes.export.read_back import read_back
+    from anabranch.engineering.routes.export.reading import read_back
 
     try:
         found = read_back(directory, network.topology)
