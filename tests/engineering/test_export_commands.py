@@ -44,7 +44,7 @@ def test_robust_says_the_load_of_the_weights_that_it_wrote(capsys: pytest.Captur
 def test_the_page_has_the_load_that_its_command_says(capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
     commands = re.findall(r"^anabranch ((?:robust|weights) .*--into .*)$", page, re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert all(status(shlex.split(command, comments=True)) == 0 for command in commands)
     loads = re.findall(r"read back from split: (\S+) \(planned (\S+)\)", capsys.readouterr().err)
     assert [(load, planned) for load, planned in loads] == re.findall(r"that is (\S+) instead of (\S+)\.\n", page)

@@ -62,7 +62,7 @@ def test_a_policy_comes_back_by_its_labels(tmp_path: Path) -> None:
 
 def test_every_format_is_read_back() -> None:
     """The last two by the readers of ``routes --json`` and of scenarios, in test_judging.py."""
-    read = {*BY_PAIR, *BY_DESTINATION, *BY_COSTS, "frr-segment-routing"}
+    read = {*BY_PAIR, *BY_DESTINATION, *BY_COSTS, "frr-segment-routing", "containerlab"}
     assert set(FORMATS) == read | {"json", "scenario"}
 
 

@@ -4,10 +4,14 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from anabranch.cli import status
+from anabranch.engineering import robust
+from anabranch.engineering.robust.files import own_demands
+from anabranch.network import topologies
 from anabranch.scenario import Scenario
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
@@ -100,6 +104,52 @@ def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: p
         assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml") else [])]) == 0, command
     assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
     assert Path("runs/slow-start/replay.html").exists()
+
+
+def write_recorded_matrices() -> None:
+    """Files of the names and the form of SNDlib's, from the demands that TopoHub has for a backbone of 17 nodes, more in each month."""
+    network = robust.Network.of(topologies.load("sndlib/nobel-germany"), 1e9)
+    demands = own_demands(network)
+    Path("matrices").mkdir()
+    for number, month in enumerate(("200401", "200402")):
+        lines = [
+            f"  d{source}_{target} ( {network.names[source]} {network.names[target]} ) 1 {demands[source, target] / 2e5 * (2 - number)} UNLIMITED\n"
+            for source, target in np.argwhere(demands > 0).tolist()
+        ]
+        head = "?SNDlib native format; type: network; version: 1.0\nMETA (\n  unit  = MBITPERSEC\n)\nDEMANDS (\n"
+        name = f"matrices/demandMatrix-germany50-DFN-1month-{month}.txt"
+        Path(name).write_text(f"{head}{''.join(lines)})\n", encoding="utf-8")
+
+
+def test_the_commands_of_the_page_on_a_backbone_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In order, on a smaller network, with brief searches; what the page calls an improvement is one here. Real Linux is only checked."""
+    pytest.importorskip("topohub")
+    monkeypatch.chdir(tmp_path)
+    write_recorded_matrices()
+    for block in blocks("backbone.md", "toml"):
+        text = block.replace("sndlib/germany50", "sndlib/nobel-germany")
+        Path(block.partition("\n")[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+    for command in (line for block in blocks("backbone.md", "sh") for line in block.splitlines()):
+        words = shlex.split(command.replace("sndlib/germany50", "sndlib/nobel-germany"))[1:]
+        for option in ("--limit", "--time"):
+            if option in words:
+                words[words.index(option) + 1] = "0.5s"
+        if words[0] == "run":
+            words = ["check", words[1]] if "kernel" in words else [*words, "--set", "run.duration=300ms", "--no-report"]
+            words += ["--set", "run.warm_up=0s", "--seed", "1"] if words[0] == "run" else []
+        assert status(words) == 0, command
+    said = capsys.readouterr()
+    loads = {
+        name: float(load)
+        for load, name in re.findall(r"^worst-case load  (\S+)   of (\S+) as it is$", said.out, re.MULTILINE)
+    }
+    assert loads.keys() == {"hop-count", "frr", "splits", "single"}
+    assert max(loads["frr"], loads["splits"]) < loads["hop-count"]
+    for name in ("frr", "splits", "single", "lab"):
+        assert f"Worst-case load, read back from {name}: " in said.err
+    assert len(list(Path("frr").glob("n*.conf"))) == 2 * 17  # and the kernel's settings
 
 
 @pytest.mark.slow("two scenarios of the guide in full")

@@ -1,6 +1,6 @@
 """The options of ``--export``, the same for ``robust``, ``plan``, ``weights`` and ``advise``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +80,9 @@ class Exporting:
         from anabranch.engineering.robust.judged_files import routing_of
         from anabranch.engineering.robust.judging import judge
 
-        directory = self.write(routes, **options)
+        capacities = zip(routes.topology.links, network.capacity.tolist(), strict=True)
+        links = tuple(link._replace(capacity_bps=round(capacity)) for link, capacity in capacities)
+        directory = self.write(replace(routes, topology=replace(routes.topology, links=links)), **options)
         if directory is None:
             return
         with Computing("the load of what was written"):

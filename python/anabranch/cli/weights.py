@@ -28,10 +28,12 @@ from anabranch.cli.options import (
 from anabranch.cli.output import count, json_text, load_text, say, tell
 from anabranch.cli.traffic import named, named_matrices
 from anabranch.foundation.output_files import require_writable, write_text
+from anabranch.foundation.progress import Computing
 from anabranch.foundation.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
-    from anabranch.engineering.weights import Found
+    from anabranch.engineering.robust.judging import State
+    from anabranch.engineering.weights import Found, TwoSegments
 
 _MOST_WEIGHT = 65535
 _TITLES = {"hop-count": "hop count", "inverse-capacity": "inverse capacity", "found": "weights found"}
@@ -45,6 +47,12 @@ class Searching:
     max_weight: Annotated[Whole, Parameter(help="The greatest weight; OSPF has 65535, the old IS-IS 63.")] = (
         _MOST_WEIGHT
     )
+    labels: Annotated[
+        Whole,
+        Parameter(
+            help="The most labels of a packet; with 2, traffic may go over one intermediate node (segment routing)."
+        ),
+    ] = 1
     limit: Annotated[str, Parameter(help="Time limit of the search.")] = "10s"
     gap: Annotated[Share, Parameter(help="The search ends within this share of the lower bound.")] = 0.001
     seed: Annotated[Whole, Parameter(help="Seed of the search.")] = 1
@@ -92,17 +100,23 @@ def weights(
 
     Prints it for hop count, for inverse capacity, for the weights found and for the optimal flow. Ctrl-C prints the best weights so far and ends with status 130.
     """
+    import numpy as np
+
     from anabranch.engineering import weights as engineering
     from anabranch.engineering.robust import Network
     from anabranch.engineering.robust import matrices as model_of
     from anabranch.engineering.robust.failures import failures_of
     from anabranch.engineering.robust.files import pair_rates
+    from anabranch.engineering.robust.judging import State, judge
     from anabranch.engineering.weights.documents import document
     from anabranch.engineering.weights.progress import SearchProgress
     from anabranch.network.topologies.export import to_json
     from anabranch.network.topologies.warned import load_warned
 
     between("--max-weight", searching.max_weight, searching.max_weight, 1, _MOST_WEIGHT)
+    between("--labels", searching.labels, searching.labels, 1, 2)
+    if searching.labels == 2 and exporting.export is not None:
+        raise UsageError("--export writes weights without segments: leave --labels 2 out")
     limit_s = seconds("--limit", searching.limit)
     if not limit_s > 0:
         raise UsageError(f"--limit {searching.limit}: must be more than 0, such as 10s")
@@ -134,14 +148,19 @@ def weights(
             seed=searching.seed,
             report=progress,
         )
+    two, states = None, list[State]()
+    if searching.labels == 2 and not found.interrupted:
+        with Computing("shares of two segments"):
+            two = engineering.two_segments(network, found.best.weights, np.stack(matrices), limit_s, searching.gap)
+            states = judge(network, model_of(network, matrices), two.routing(), failures)
     try:  # before the table: whoever reads that may end before its last line
         if output.out is not None:
             write_text(output.out, to_json(engineering.with_costs(network, found.best.weights)))
     finally:  # a file that cannot be written costs no output
         if output.json:
-            print(json_text(document(found, names)))
+            print(json_text(document(found, names, two)))
         else:
-            _print(found, names)
+            _print(found, names, two, states)
     if output.out is not None:
         say(f"Topology with the weights: {output.out}")
     exporting.write_loaded(
@@ -149,6 +168,7 @@ def weights(
         network,
         model_of(network, matrices),
         found.best.load_before,
+        **({"routers": "frr-ospf"} if exporting.export == "containerlab" else {}),
     )
     if found.interrupted:
         say("Interrupted: the best weights so far.")
@@ -156,7 +176,7 @@ def weights(
     return DONE
 
 
-def _print(found: "Found", names: list[str]) -> None:
+def _print(found: "Found", names: list[str], two: "TwoSegments | None", states: "list[State]") -> None:
     failures = found.best.after
     head = ["", "load", *(["after a failure", "which"] if failures else []), "times the optimal flow"]
     rows = []
@@ -165,6 +185,13 @@ def _print(found: "Found", names: list[str]) -> None:
         worst = one.worst_failure
         cells = [] if worst is None else [load_text(worst.load), worst.failure.name]
         rows.append([_TITLES[one.name], load_text(one.load_before), *cells, times])
+    if two is not None:
+        whole, *after = states
+        worst_state = max(after, key=lambda one: one.load, default=None)
+        cells = [] if worst_state is None else [load_text(worst_state.load), worst_state.after.failure.name]
+        load = max(one.load for one in states)
+        times = f"{load / found.optimum:.4f}" if found.optimum else "-"
+        rows.append(["weights found, two segments", load_text(whole.load), *cells, times])
     rows.append(["optimal flow", load_text(found.optimum_before), *_optimum_after(found), "1"])
     print_table(TextTable(head, rows, text_columns=1))
     tell()
@@ -175,6 +202,10 @@ def _print(found: "Found", names: list[str]) -> None:
         )
     tell(f"greatest load    {' -> '.join(found.network.link_name(found.best.link))}{_of_matrix(found, names)}")
     tell(f"weights          {int(found.best.weights.min())} to {int(found.best.weights.max())}, {found.tries:,} tried")
+    if two is not None:
+        tell(
+            f"two segments     {count(two.routed, 'pair')} over intermediate nodes; none of these has a load below {load_text(two.lower_bound)}"
+        )
     for line in lost_lines(found.network, found.best.load_before, failures):
         tell(line)
 

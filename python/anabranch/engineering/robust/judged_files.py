@@ -11,6 +11,7 @@ from anabranch.engineering.robust.files import weighted_paths
 from anabranch.engineering.robust.judging import METRICS, Routing, explicit, ospf, weights_by
 from anabranch.engineering.robust.network import Network
 from anabranch.foundation import input_files
+from anabranch.foundation.array_types import Floats
 from anabranch.foundation.toml_text import TomlError, parse
 
 _READ_BACK = {"json": "routes.json", "scenario": "routing.toml"}
@@ -40,7 +41,9 @@ def routing_of(given: str, network: Network) -> Routing:
         return explicit(network, _toml_paths(path))
     document = input_files.json_document(path)
     if isinstance(document, dict) and isinstance(document.get("weights"), list) and "splits" not in document:
-        return ospf(network, _weights(document["weights"], network))
+        weights = _weights(document["weights"], network)
+        segments = document.get("two_segments")
+        return ospf(network, weights) if segments is None else _segments(segments, weights, network)
     if isinstance(document, dict) and "forwarding" in document:
         return explicit(network, _routes(path, network))
     return explicit(network, weighted_paths(path))
@@ -56,7 +59,7 @@ def _format(directory: Path) -> str:
 
 def _exported(directory: Path, network: Network) -> Routing:
     from anabranch.engineering.routes.export.errors import ExportError
-    from anabranch.engineering.routes.export.read_back import read_back
+    from anabranch.engineering.routes.export.reading import read_back
 
     try:
         found = read_back(directory, network.topology)
@@ -99,6 +102,25 @@ def _are_shares(values: Any) -> bool:
     return isinstance(values, list) and all(
         isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < float("inf") for one in values
     )
+
+
+def _segments(segments: Any, weights: Floats, network: Network) -> Routing:
+    from anabranch.engineering.weights.two_segments import routing
+
+    place = {name: index for index, name in enumerate(network.names)}
+    entries: list[tuple[int, int, int, float]] = []
+    try:
+        for record in segments["pairs"]:
+            source, target = place[record["src"]], place[record["dst"]]
+            for way in record["via"]:
+                via = target if way["node"] is None else place[way["node"]]
+                entries.append((source, target, via, float(way["fraction"])))
+    except (KeyError, TypeError, ValueError) as error:
+        raise RobustError(f"two_segments: must be as anabranch weights --labels 2 --json writes it ({error})") from None
+    if not entries or not _are_shares([share for *_, share in entries]):
+        raise RobustError("two_segments: must have pairs with fractions of at least 0")
+    sources, targets, nodes, shares = (np.array(part) for part in zip(*entries, strict=True))
+    return routing(network, weights, (sources, targets, nodes, shares))
 
 
 def _weights(records: list[Any], network: Network) -> Any:

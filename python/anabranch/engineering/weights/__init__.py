@@ -12,6 +12,7 @@ from anabranch.engineering.weights.documents import as_routes
 from anabranch.engineering.weights.finding import Found, find
 from anabranch.engineering.weights.flow import OptimalFlow, optimal_flow
 from anabranch.engineering.weights.judged import Judged, inverse_capacity, judge, with_costs
+from anabranch.engineering.weights.two_segments import TwoSegments, two_segments
 
 __all__ = [
     "EqualCostPaths",
@@ -19,10 +20,12 @@ __all__ = [
     "Judged",
     "LinkArrays",
     "OptimalFlow",
+    "TwoSegments",
     "as_routes",
     "find",
     "inverse_capacity",
     "judge",
     "optimal_flow",
+    "two_segments",
     "with_costs",
 ]

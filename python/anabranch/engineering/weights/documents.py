@@ -9,11 +9,15 @@ from anabranch.engineering.routes.export.segments import ShortestPaths
 from anabranch.engineering.routes.model import Path, Route, Routes
 from anabranch.engineering.weights.finding import Found
 from anabranch.engineering.weights.judged import with_costs
+from anabranch.engineering.weights.two_segments import TwoSegments
 from anabranch.foundation.array_types import Floats
 
 
-def document(found: Found, matrices: Sequence[str]) -> dict[str, Any]:
-    """The document that ``anabranch weights --json`` prints; loads are shares of capacities, ``matrices`` are names."""
+def document(found: Found, matrices: Sequence[str], two: TwoSegments | None = None) -> dict[str, Any]:
+    """The document that ``anabranch weights --json`` prints; loads are shares of capacities, ``matrices`` are names.
+
+    ``two`` is two-segment routing by the weights found.
+    """
     network = found.network
     return {
         "topology": network.topology.name,
@@ -43,8 +47,18 @@ def document(found: Found, matrices: Sequence[str]) -> dict[str, Any]:
                 map(network.link_name, range(network.links)), found.best.weights.tolist(), strict=True
             )
         ],
+        **({} if two is None else {"two_segments": _segments(two)}),
         "tries": found.tries,
         "interrupted": found.interrupted,
+    }
+
+
+def _segments(two: TwoSegments) -> dict[str, Any]:
+    return {
+        "load": two.load,
+        "lower_bound": two.lower_bound,
+        "load_of_matrices": two.loads.tolist(),
+        "pairs": two.records(),
     }
 
 

@@ -17,7 +17,7 @@ from anabranch.engineering.routes.export.files import Files
 from anabranch.engineering.routes.export.formats import FORMATS, ExportFormat, described
 from anabranch.engineering.routes.export.json_file import read_json
 from anabranch.engineering.routes.export.plan import AddressPlan, make_plan
-from anabranch.engineering.routes.export.read_back import ReadBack, read_back
+from anabranch.engineering.routes.export.reading import ReadBack, read_back
 from anabranch.engineering.routes.export.write import export, make, manifest, require_target, warnings
 
 __all__ = [

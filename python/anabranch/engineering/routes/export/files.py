@@ -17,6 +17,8 @@ class Files:
     largest_error: float = 0.0
     """The most by which a whole-number weight misses the share that was meant."""
     warnings: list[str] = field(default_factory=list)
+    routers: str = ""
+    """Of a laboratory, the format of its routers."""
 
     def missed(self, error: float) -> None:
         """Remember the error of some weights."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from anabranch.engineering.routes.export import (
+    containerlab,
     frr,
     frr_igp,
     frr_segment_routing,
@@ -52,6 +53,10 @@ FORMATS: dict[str, ExportFormat] = {
     ),
     "segment-routing": ExportFormat(
         "segment lists as JSON: SRv6 identifiers and SR-MPLS label stacks", segment_lists.files
+    ),
+    "containerlab": ExportFormat(
+        "a laboratory for containerlab: routers with one of these configurations, hosts, and emulated links",
+        containerlab.files,
     ),
     "json": ExportFormat("the routes as anabranch routes --json prints them", json_file.files),
     "scenario": ExportFormat("a [routing.NAME] table for a scenario of the packet engine", scenario_table.files),

@@ -24,6 +24,7 @@ def files(routes: Routes, plan: AddressPlan) -> Files:
     made = Files({"lab.batch": lab(plan)})
     table = next_hops(routes)
     made.warnings += undelivered(table)
+    weighted_nodes = 0
     for node in plan.nodes.values():
         by_target = table.get(node.name, {})
         weighted = {target: up_to(list(shares.values()), LARGEST_WEIGHT) for target, shares in by_target.items()}
@@ -35,10 +36,15 @@ def files(routes: Routes, plan: AddressPlan) -> Files:
                 f"node {node.name!r}: has unequal shares for {len(unequal)} destinations; FRR's pbr-map has at most "
                 f"{_MOST_SEQUENCES} entries; ip-route and OpenFlow have no such bound"
             )
+        weighted_nodes += bool(unequal)
         body = _static(plan, node, by_target) + _weighted(plan, node, by_target, unequal)
         made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node)
         made.texts[f"{node.identifier}.conf"] = (
             heading(node) + error_note(worst, "!") + _interfaces(plan, node, bool(unequal)) + body
+        )
+    if weighted_nodes:
+        made.warnings.append(
+            f"packets of {weighted_nodes} routers themselves divide in equal parts over their next hops; those of hosts follow the weights"
         )
     return made
 

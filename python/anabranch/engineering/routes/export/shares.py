@@ -10,6 +10,7 @@ from anabranch.engineering.routes.export.errors import ExportError
 
 _BISECTIONS = 48
 _EQUAL = 1e-9
+_TRIED_FIRST = 32
 
 
 def up_to(shares: Sequence[float], largest: int) -> tuple[tuple[int, ...], float]:
@@ -39,6 +40,9 @@ def of_sums(shares: Sequence[float], sums: Sequence[int]) -> tuple[tuple[int, ..
 @lru_cache(maxsize=65_536)
 def _quantise(shares: tuple[float, ...], largest: int, possible: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
     wanted, sums = np.array(shares), np.array(possible)
+    # what some of the greatest sums reach leaves few others that may be as good
+    reached = float(_least_errors(wanted, sums[-_TRIED_FIRST:], largest).min()) + 2 * _EQUAL
+    sums = sums[_fit(wanted, sums, np.full(len(sums), reached), largest)]
     best = _least_errors(wanted, sums, largest)
     chosen = int(np.argmax(best <= best.min() + _EQUAL))
     weights = _weights(wanted, int(sums[chosen]), float(best[chosen]), largest)
@@ -55,13 +59,21 @@ def _bounds(
     return np.maximum(low, 1), np.minimum(high, largest)
 
 
+def _fit(
+    wanted: NDArray[np.float64], sums: NDArray[np.int64], errors: NDArray[np.float64], largest: int
+) -> NDArray[np.bool_]:
+    """For each sum of weights whether some weights of that sum are within the error."""
+    low, high = _bounds(wanted, sums, errors, largest)
+    fits: NDArray[np.bool_] = (low <= high).all(axis=1) & (low.sum(axis=1) <= sums) & (sums <= high.sum(axis=1))
+    return fits
+
+
 def _least_errors(wanted: NDArray[np.float64], sums: NDArray[np.int64], largest: int) -> NDArray[np.float64]:
     """For each sum of weights the least error that some weights of that sum have, by bisection."""
     impossible, possible = np.zeros(len(sums)), np.ones(len(sums))
     for _ in range(_BISECTIONS):
         middle = (impossible + possible) / 2
-        low, high = _bounds(wanted, sums, middle, largest)
-        fits = (low <= high).all(axis=1) & (low.sum(axis=1) <= sums) & (sums <= high.sum(axis=1))
+        fits = _fit(wanted, sums, middle, largest)
         possible = np.where(fits, middle, possible)
         impossible = np.where(fits, impossible, middle)
     return possible

@@ -89,6 +89,7 @@ def _manifest(routes: Routes, format: str, made: Files) -> dict[str, Any]:
     return {
         "anabranch": version(),
         "format": format,
+        **({"routers": made.routers} if made.routers else {}),
         "topology": routes.topology.name,
         "metric": routes.metric,
         "forwarding": routes.forwarding,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from anabranch.engineering.routes.export.errors import ExportError, pair
 from anabranch.engineering.routes.export.forwarding import PairPaths, WeightedPath
 from anabranch.engineering.routes.export.plan import HOST_PORT
-from anabranch.engineering.routes.export.read_back.addresses import Addresses, Line
+from anabranch.engineering.routes.export.reading.addresses import Addresses, ConfigLine
 
 _TAG = 0x1000
 _Buckets = list[tuple[float, list[str]]]
@@ -22,7 +22,7 @@ class _Rule:
 
 
 @dataclass
-class _Switch:
+class _FlowTable:
     rules: dict[str, list[_Rule]] = field(default_factory=dict)
     """By the prefix of the destination."""
     groups: dict[str, _Buckets] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def paths(addresses: Addresses) -> PairPaths:
 
 
 def _walk(
-    addresses: Addresses, switches: dict[str, _Switch], prefixes: tuple[str, str], source: str
+    addresses: Addresses, switches: dict[str, _FlowTable], prefixes: tuple[str, str], source: str
 ) -> dict[tuple[str, ...], float]:
     target = addresses.prefixes[prefixes[1]]
     ways: dict[tuple[str, ...], float] = {}
@@ -84,7 +84,7 @@ def _walk(
     return ways
 
 
-def _chosen(switch: _Switch, actions: list[str]) -> _Buckets:
+def _chosen(switch: _FlowTable, actions: list[str]) -> _Buckets:
     group = next((action.removeprefix("group:") for action in actions if action.startswith("group:")), None)
     return [(1.0, actions)] if group is None else switch.groups[group]
 
@@ -102,8 +102,8 @@ def _output(actions: list[str], tag: int) -> tuple[int, int]:
     return port, tag
 
 
-def _switch(addresses: Addresses, node: str) -> _Switch:
-    switch = _Switch()
+def _switch(addresses: Addresses, node: str) -> _FlowTable:
+    switch = _FlowTable()
     for line in addresses.lines(node, ".groups"):
         buckets = re.findall(r"bucket=(?:bucket_id:\d+,)?weight:(\d+),actions=(.*?)(?=,bucket=|$)", line.text)
         number = re.match(r"group_id=(\d+),", line.text)
@@ -118,7 +118,7 @@ def _switch(addresses: Addresses, node: str) -> _Switch:
     return switch
 
 
-def _rule(line: Line, switch: _Switch) -> _Rule | None:
+def _rule(line: ConfigLine, switch: _FlowTable) -> _Rule | None:
     """A rule; nothing if it is for TCP ports alone."""
     matches, found, actions = line.text.strip().partition(",actions=")
     fields = dict(part.partition("=")[::2] for part in matches.split(","))

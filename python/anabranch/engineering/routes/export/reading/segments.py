@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from anabranch.engineering.routes.export.errors import ExportError, pair
 from anabranch.engineering.routes.export.forwarding import PairPaths, WeightedPath
-from anabranch.engineering.routes.export.read_back.addresses import Addresses, Costs
+from anabranch.engineering.routes.export.reading.addresses import Addresses, Costs
 from anabranch.engineering.routes.export.segment_lists import NAME
 from anabranch.engineering.routes.export.segments import ShortestPaths
 from anabranch.foundation.input_files import json_document

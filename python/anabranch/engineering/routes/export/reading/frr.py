@@ -3,8 +3,8 @@
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.forwarding import NextHops, PairPaths
 from anabranch.engineering.routes.export.frr import LARGEST_WEIGHT
-from anabranch.engineering.routes.export.read_back.addresses import Addresses, Costs, shares
-from anabranch.engineering.routes.export.read_back.segments import along, by_costs
+from anabranch.engineering.routes.export.reading.addresses import Addresses, Costs, shares
+from anabranch.engineering.routes.export.reading.segments import along, by_costs
 
 _SUFFIX = ".conf"
 _LARGEST_COST = 16_777_214  # RFC 5305, section 3.7

@@ -16,7 +16,7 @@ Costs = dict[tuple[str, str], int]
 
 
 @dataclass(frozen=True)
-class Line:
+class ConfigLine:
     """A line of a configuration, or a part of it, with its place."""
 
     where: str
@@ -84,24 +84,24 @@ class Addresses:
                     f"{directory / 'plan.json'}: is of another network: {topology.name} has no node {name!r}"
                 )
 
-    def lines(self, node: str, suffix: str) -> Iterator[Line]:
+    def lines(self, node: str, suffix: str) -> Iterator[ConfigLine]:
         """The lines of a node's file that are no comments."""
         file = self.directory / f"{self.identifiers[node]}{suffix}"
         for number, text in enumerate(input_files.text(file).splitlines(), 1):
-            line = Line(f"{file}: line {number}", text)
+            line = ConfigLine(f"{file}: line {number}", text)
             if line.words and line.words[0][0] not in "#!":
                 yield line
 
-    def target(self, line: Line, prefix: str) -> str:
+    def target(self, line: ConfigLine, prefix: str) -> str:
         """The node whose hosts have a prefix."""
         return self._known(line, self.prefixes, prefix, "prefix")
 
-    def neighbour(self, line: Line, node: str, interface: str) -> str:
+    def neighbour(self, line: ConfigLine, node: str, interface: str) -> str:
         """The node behind an interface."""
         return self._known(line, self.interfaces, (node, interface), "interface")
 
     @staticmethod
-    def _known(line: Line, names: Mapping[Any, str], key: Any, what: str) -> str:
+    def _known(line: ConfigLine, names: Mapping[Any, str], key: Any, what: str) -> str:
         if key not in names:
             shown = key[1] if isinstance(key, tuple) else key
             raise line.wrong(f"has {what} {shown!r}, which is not in plan.json")

@@ -5,10 +5,10 @@ from ipaddress import IPv6Address, IPv6Network
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.forwarding import NextHops, PairPaths
 from anabranch.engineering.routes.export.ip_route import LARGEST_WEIGHT
-from anabranch.engineering.routes.export.read_back.addresses import Addresses, Line, shares
+from anabranch.engineering.routes.export.reading.addresses import Addresses, ConfigLine, shares
 
 _SUFFIX = ".routes.batch"
-_Route6 = tuple[Line, str, str]
+_Route6 = tuple[ConfigLine, str, str]
 """A line, what it does (``via``, or an action of segment routing), and the neighbour that packets go to, if any."""
 
 
@@ -28,7 +28,7 @@ def next_hops(addresses: Addresses) -> NextHops:
 def segment_routes(addresses: Addresses) -> PairPaths:
     """The paths of each pair, followed from segment to segment over the IPv6 routes of all nodes."""
     table: dict[str, dict[IPv6Network, _Route6]] = {node: {} for node in addresses.nodes}
-    policies: list[tuple[str, Line]] = []
+    policies: list[tuple[str, ConfigLine]] = []
     for node in addresses.nodes:
         for line in addresses.lines(node, _SUFFIX):
             if ":" in _prefix(line):
@@ -48,29 +48,29 @@ def segment_routes(addresses: Addresses) -> PairPaths:
     return found
 
 
-def _prefix(line: Line) -> str:
+def _prefix(line: ConfigLine) -> str:
     if line.words[:2] != ["route", "replace"]:
         raise line.wrong('must begin with "route replace"')
     return line.after("replace")
 
 
-def _network(line: Line) -> IPv6Network:
+def _network(line: ConfigLine) -> IPv6Network:
     try:
         return IPv6Network(_prefix(line))
     except ValueError as error:
         raise line.wrong(f"has a wrong prefix ({error})") from None
 
 
-def _hops(line: Line) -> list[tuple[Line, int]]:
+def _hops(line: ConfigLine) -> list[tuple[ConfigLine, int]]:
     """The next hops of a route with their weights."""
     parts = line.text.split(" nexthop ")
     if len(parts) == 1:
         return [(line, 1)]
-    hops = [Line(line.where, text) for text in parts[1:]]
+    hops = [ConfigLine(line.where, text) for text in parts[1:]]
     return [(hop, line.whole(hop.after("weight"), LARGEST_WEIGHT)) for hop in hops]
 
 
-def _route6(addresses: Addresses, node: str, line: Line) -> _Route6:
+def _route6(addresses: Addresses, node: str, line: ConfigLine) -> _Route6:
     if "seg6local" not in line.words:
         return line, "via", addresses.neighbour(line, node, line.after("dev"))
     action = line.after("action")
@@ -78,7 +78,7 @@ def _route6(addresses: Addresses, node: str, line: Line) -> _Route6:
 
 
 def _follow(
-    addresses: Addresses, table: dict[str, dict[IPv6Network, _Route6]], source: str, hop: Line
+    addresses: Addresses, table: dict[str, dict[IPv6Network, _Route6]], source: str, hop: ConfigLine
 ) -> tuple[str, ...]:
     """The nodes that a packet passes."""
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from anabranch.engineering.routes.export.errors import ExportError
 from anabranch.engineering.routes.export.forwarding import NextHops, PairPaths, walk
-from anabranch.engineering.routes.export.read_back import frr, linux, openflow, segments
-from anabranch.engineering.routes.export.read_back.addresses import Addresses, Costs
+from anabranch.engineering.routes.export.reading import frr, linux, openflow, segments
+from anabranch.engineering.routes.export.reading.addresses import Addresses, Costs
 from anabranch.foundation.input_files import InputError, json_document
 from anabranch.network.topologies import Topology
 
