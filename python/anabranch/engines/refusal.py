@@ -45,10 +45,11 @@ def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
     """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
     if link := _QUEUE.match(refused):
         queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
-        alike = [one for one in spec["links"] if one["queue"] == queue and "bytes" in queue["limit"]]
-        for one in alike:
-            one["queue"] = queue | {"limit": {"packets": 1}}
-        return bool(alike)
+        if "bytes" not in queue["limit"]:
+            return False
+        other = queue | {"limit": {"packets": 1}}
+        spec["links"] = [one | {"queue": other} if one["queue"] == queue else one for one in spec["links"]]
+        return True
     match = _NAMED.match(refused)
     left = [group for group in spec["traffic"] if match is None or match.groups() != ("traffic", group["name"])]
     is_less = 0 < len(left) < len(spec["traffic"])

@@ -38,9 +38,9 @@ MOST_DEPTH = 20
 """Tables and lists inside one another; those of the schema are 8 deep."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """One variant of a scenario, with its values of the matrix by key and its topology."""
+    """One variant of a scenario, with its values of the matrix by key and its topology. It equals only itself."""
 
     values: dict[str, Any]
     variant: Variant
