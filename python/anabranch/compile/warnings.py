@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import _core
 from anabranch.compile.run import compile_run, same_for_all_seeds
 from anabranch.foundation import units
+from anabranch.foundation.json_text import json_text
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.routing import Disjoint, Shortest
 from anabranch.scenario.schedules import Schedule
@@ -25,7 +26,7 @@ def route_warnings(case: "Case") -> Iterator[Problem]:
     if not _is_concerned(case):
         return
     spec = compile_run(case, case.variant.run.seed_list()[0])
-    for found in json.loads(_core.review(json.dumps(spec))):
+    for found in json.loads(_core.review(json_text(spec))):
         yield _SAID[found["kind"]](case, spec, found)
 
 

@@ -215,7 +215,7 @@ class Result:
     @cached_property
     def runs(self) -> Runs:
         """The tables with the variant of each row, as a report takes them."""
-        return run_directory.read([self.directory])
+        return run_directory.of([self._stored])
 
     def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
         """Numbers of variants, with the values of the matrix instead of the variant's index."""

@@ -6,7 +6,6 @@ has a folder of that name, with the record, ``series/`` and ``captures/``. The f
 is there whole or not at all. The record has checksums of the other files.
 """
 
-import json
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from typing import Any
 from anabranch.foundation import checksums
 from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.folders import Folder
+from anabranch.foundation.json_text import json_line
 from anabranch.foundation.output_files import unwritable, unwritable_below, write_new
 from anabranch.results.captures import FOLDER as CAPTURES
 from anabranch.runs.record import Tables, decoded, encoded
@@ -42,8 +42,9 @@ class KeptRun:
 
 def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:
     """The name of a compiled run by this engine."""
-    text = json.dumps([engine_build(), engine, spec], sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()
+    digest = sha256(f"{engine_build()} {engine} ".encode())
+    digest.update(json_line(spec))
+    return digest.hexdigest()
 
 
 class KeptRuns:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.foundation.checksums import DamagedError
+from anabranch.foundation.json_text import json_line
 
 Tables = Mapping[str, Mapping[str, Any]]
 """The columns of tables as the core gives them, by the table's name."""
@@ -23,8 +24,6 @@ _LEVEL = 1
 
 def encoded(facts: Mapping[str, Any], tables: Tables) -> bytes:
     """The contents of the file."""
-    from pydantic_core import to_json
-
     described: dict[str, dict[str, Any]] = {}
     arrays = []
     for table, columns in tables.items():
@@ -35,8 +34,7 @@ def encoded(facts: Mapping[str, Any], tables: Tables) -> bytes:
                 arrays.append(values.tobytes())
             else:
                 own[name] = list(values)
-    document = {"facts": facts, "tables": described}
-    head = to_json(document, inf_nan_mode="constants", fallback=str) + b"\n"
+    head = json_line({"facts": facts, "tables": described}) + b"\n"
     body = head + zlib.compress(b"".join(arrays), _LEVEL)
     return _SEAL % zlib.crc32(body) + body
 
