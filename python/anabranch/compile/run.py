@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 from anabranch.compile.traffic import compile_traffic
 from anabranch.foundation import units
 from anabranch.network import metrics
 from anabranch.network.topologies import Link, Topology
+from anabranch.network.topologies.links import column
 from anabranch.scenario import Case
 from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.arrivals import link_capacities
@@ -43,7 +45,7 @@ class SameForAllSeeds:
     def __init__(self, case: Case) -> None:
         """Compile it."""
         variant = case.variant
-        self.names = known = Names.of(case.topology)
+        self.names = known = case.names
         self._topology = case.topology
         self._links: tuple[int, list[dict[str, Any]]] | None = None
         """Those last made, and their longest round trip, picoseconds."""
@@ -93,20 +95,18 @@ class SameForAllSeeds:
     def _compile_links(self, case: Case) -> None:
         section, topology, names = case.variant.topology, case.topology, self.names
         rates = list(self.capacities)
-        delays: list[int] = []
-        queues: list[Queue] = []
-        costs: list[float] = []
+        known = column(topology.links, "delay_s")
+        in_picoseconds = {delay: round(delay * units.PICOSECONDS_PER_SECOND) for delay in {*known} - {None}}
+        delays = [in_picoseconds.get(delay, 0) for delay in known]
+        queues: list[Queue] = [section.queue] * len(known)
+        costs: list[float] = [cost or DEFAULT_COST for cost in column(topology.links, "cost")]
         overrides = _by_link(section.override, names)
         duration = units.duration(case.variant.run.duration)
         schedules = Schedules(duration)
         varying: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        for number, link in enumerate(topology.links):
+        is_special = [bool(own) or delay is None for own, delay in zip(overrides, known, strict=True)]
+        for number, link in compress(enumerate(topology.links), is_special) if any(is_special) else ():
             own = overrides[number]
-            if not own and link.delay_s is not None:  # as of most links of large networks
-                delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
-                queues.append(section.queue)
-                costs.append(link.cost or DEFAULT_COST)
-                continue
             delay = next((o.delay for o in own if o.delay), None)
             jitter = next((o.jitter for o in own if o.jitter), None)
             if jitter is not None:
@@ -116,13 +116,11 @@ class SameForAllSeeds:
                 varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
             if isinstance(delay, Schedule):
                 varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
-                delays.append(schedules.mean(varying[number]["delay_schedule"]))
-            elif delay is None and link.delay_s is not None:
-                delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
-            else:
-                delays.append(min(units.LARGEST, link_delay(delay or section.delay, link)))
-            queues.append(next((o.queue for o in own if o.queue), section.queue))
-            costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
+                delays[number] = schedules.mean(varying[number]["delay_schedule"])
+            elif delay is not None or link.delay_s is None:
+                delays[number] = min(units.LARGEST, link_delay(delay or section.delay, link))
+            queues[number] = next((o.queue for o in own if o.queue), section.queue)
+            costs[number] = next((o.cost for o in own if o.cost), costs[number])
         for number, changes in changes_of_links(case.variant.events, names).items():
             rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
             if rate_steps is not None:
@@ -136,7 +134,8 @@ class SameForAllSeeds:
         self.has_bdp = any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues})
         """Whether a queue is as long as the longest round trip."""
         self._losses = [
-            _loss(own[0].loss if own else link.loss or 0.0) for own, link in zip(impaired, topology.links, strict=True)
+            _loss(own[0].loss if own else loss or 0.0)
+            for own, loss in zip(impaired, column(topology.links, "loss"), strict=True)
         ]
         self._schedules = schedules.all
 

@@ -9,7 +9,6 @@ from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.toml_text import Path
 from anabranch.scenario import Case, Scenario
-from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Listing, Problem
 from anabranch.scenario.stacks import preset_stack
@@ -44,7 +43,7 @@ def _without_code(stack: dict[str, Any]) -> dict[str, Any]:
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
     """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
     if link := _QUEUE.match(refused):
-        queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
+        queue = spec["links"][case.names.link_index[link[1], link[2]]]["queue"]
         if "bytes" not in queue["limit"]:
             return False
         other = queue | {"limit": {"packets": 1}}
@@ -87,7 +86,7 @@ _NAMED = re.compile("(traffic|stack|routing) '(.*?)'")
 
 def _queue(case: Case, link: tuple[str, str]) -> tuple[Path, Queue]:
     """The queue of a link, and where it stands."""
-    section, names = case.variant.topology, Names.of(case.topology)
+    section, names = case.variant.topology, case.names
     for index, override in reversed([*enumerate(section.override)]):
         if override.queue is not None and names.link_index[link] in names.links_between(
             override.link, override.one_way
