@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from anabranch import _core
 from anabranch.compile.run import compile_run, longest_round_trip
+from anabranch.engines.refusal import refusals
 from anabranch.network.topologies import Link, Node, Topology
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.algorithms import REGISTRIES
@@ -352,3 +353,28 @@ def test_the_mtu_of_hosts_holds_the_largest_datagram() -> None:
     assert _mtu(groups(9000, 100), {0: stack}) == 9000
     assert _mtu(groups(100), {0: stack}) == 1500
     assert _mtu(groups(9000), {}) == 9000
+
+
+BDP = """
+topology.generate = { kind = "random", nodes = 12, seed = 2 }
+topology.queue = { limit = "1 bdp" }
+traffic = [{ from = "all", to = "all", pattern = "random-pairs", count = 3, bulk = true, stack = "newreno" }]
+run.duration = "1s"
+"""
+
+
+def test_seeds_after_one_another_compile_as_each_does_alone() -> None:
+    """The pairs, and with them the longest round trip and the queues, differ from seed to seed."""
+    case = Scenario.from_toml(BDP).cases[0]
+    together = [compile_run(case, seed) for seed in (1, 2, 1, 3)]
+    alone = [compile_run(Scenario.from_toml(BDP).cases[0], seed) for seed in (1, 2, 1, 3)]
+    assert together == alone
+    assert len({spec["links"][0]["queue"]["limit"]["bytes"] for spec in alone}) > 1
+
+
+def test_a_refused_run_leaves_those_of_other_seeds_as_they_are() -> None:
+    """The search for all that the engine refuses puts other queues into a compiled run."""
+    scenario = Scenario.from_toml(LINE.replace("[topology]", '[topology]\nqueue = { limit = "9 B" }'))
+    before = json.dumps(compile_run(scenario.cases[0], 1))
+    assert len(refusals(scenario).describe()) == 1
+    assert json.dumps(compile_run(scenario.cases[0], 1)) == before

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.network.topologies import Link, Node, Topology, TopologyError, generate
-from anabranch.network.topologies.links import Links
+from anabranch.network.topologies.links import ATTRIBUTES, Links, column
 
 NAMES = ("a", "b", "c")
 numbers = st.none() | st.floats(1e-6, 0.9)
@@ -32,6 +32,8 @@ def test_links_by_columns_behave_as_a_tuple(rows: tuple[Link, ...], some: slice)
     assert [type(value) for link in columns for value in link] == [type(value) for link in rows for value in link]
     assert list(columns.ends()) == [link[:2] for link in rows]
     assert columns.without("loss") == next((link for link in rows if link.loss is None), None)
+    for attribute in ATTRIBUTES:
+        assert column(columns, attribute) == column(rows, attribute) == [getattr(link, attribute) for link in rows]
     assert columns != rows[:-1]
     with pytest.raises(IndexError):
         columns[len(rows)]

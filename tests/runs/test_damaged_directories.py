@@ -22,6 +22,8 @@ from tests.sweep_plans import sweep
 
 FLIPS = int(os.environ.get("FLIPS", "100"))
 SAMPLED = Scenario.from_toml(LINE.replace("[run]", '[run]\nsample = "100ms"\nseeds = 3'))
+PLAIN = Scenario.from_toml(LINE.replace("[run]", "[run]\nseeds = 3"))
+"""Its runs have no series, so each finished run is one file."""
 
 
 @pytest.fixture(scope="module")
@@ -110,25 +112,28 @@ def test_a_sweep_runs_the_runs_of_damaged_files_again(swept: Path, tmp_path: Pat
         shutil.rmtree(out)
 
 
-def test_a_damaged_finished_run_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scenario", [SAMPLED, PLAIN])
+def test_a_damaged_finished_run_is_run_again(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever file of it is damaged. Here all three runs were finished, and the command was stopped before it wrote the result."""
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
     place = tmp_path / "out"
-    expected = of_run(execute(SAMPLED, directory=tmp_path / "whole", make=FakeSimulation).directory)
+    expected = of_run(execute(scenario, directory=tmp_path / "whole", make=FakeSimulation).directory)
     with monkeypatch.context() as patch:
         patch.setattr(tables, "write_manifest", stopped)
         with pytest.raises(KeyboardInterrupt):
-            execute(SAMPLED, directory=place, make=FakeSimulation)
-    (folder, *_) = sorted(place.glob(".anabranch/finished/*"))
+            execute(scenario, directory=place, make=FakeSimulation)
+    (run, *_) = sorted(place.glob(".anabranch/finished/*"))
     draw = random.Random(3)
-    for file in sorted(path.relative_to(place) for path in folder.rglob("*") if path.is_file()):
+    for file in sorted(path.relative_to(place) for path in (run, *run.rglob("*")) if path.is_file()):
         copy = tmp_path / "copy"
         shutil.copytree(place, copy)
         flip(copy / file, draw)
-        result = execute(SAMPLED, directory=copy, make=FakeSimulation)
+        result = execute(scenario, directory=copy, make=FakeSimulation)
         assert result.kept_runs == 2, file
         assert same(of_run(copy), expected), file
         shutil.rmtree(copy)

@@ -13,7 +13,7 @@ from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
 from anabranch.pages.report import write as write_report
 from anabranch.results.manifest import ManifestError
-from anabranch.results.result import Result, ResultError, result_hash
+from anabranch.results.result import Result, ResultError, result_hashes
 from anabranch.results.schema import SCHEMAS, frame
 from anabranch.runs import RunError, execute, recorder
 from anabranch.scenario import Scenario
@@ -291,9 +291,13 @@ def test_frames_turn_indexes_into_names_and_nan_into_null() -> None:
 
 
 def test_the_hash_sees_every_value_but_not_the_number_of_the_run() -> None:
+    def result_hash(flows: pl.DataFrame, links: pl.DataFrame, run: int = 0) -> str:
+        (found,) = result_hashes(*(own.with_columns(run=pl.lit(run)) for own in (flows, links)), [run])
+        return found
+
     table = pl.DataFrame({"run": [0, 0], "x": [1.0, None], "name": ["ab", "c"]})
     links = pl.DataFrame({"run": [0], "y": [1]})
-    assert result_hash(table, links) == result_hash(table.with_columns(run=pl.lit(5)), links)
+    assert result_hash(table, links) == result_hash(table, links, 5)
     others = [
         table.with_columns(x=pl.Series([1.0, 0.0])),
         table.with_columns(name=pl.Series(["a", "bc"])),

@@ -7,6 +7,8 @@ import heapq
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 from anabranch.compile.stacks import compiled_stack, goodput_law
@@ -14,6 +16,7 @@ from anabranch.compile.traffic import compile_traffic
 from anabranch.foundation import units
 from anabranch.network import metrics
 from anabranch.network.topologies import Link, Topology
+from anabranch.network.topologies.links import column
 from anabranch.scenario import Case
 from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.arrivals import link_capacities
@@ -31,113 +34,140 @@ Pair = tuple[str, str]
 
 
 def compile_run(case: Case, seed: int) -> dict[str, Any]:
-    """The ``RunSpec`` of a variant and a seed, as plain data for JSON."""
-    variant, topology = case.variant, case.topology
-    known = Names.of(topology)
-    nodes = known.node_index
-    duration = units.duration(variant.run.duration)
-    capacities = link_capacities(variant.topology, topology, known, duration)
-    stacks, routings = variant.all_stacks(), variant.all_routings()
-    names = list(routings)
-    compiled_routings = [_routing(name, routing, names, nodes, variant.stacks) for name, routing in routings.items()]
-    used = {variant.routing_of(entry) for entry in variant.traffic}
-    used |= {routing.acks for name, routing in routings.items() if name in used}
-    for routing in compiled_routings:
-        if routing["name"] not in used:
-            routing["link_state"] = None  # nobody would see what it measures
-    if any(entry.pattern == "neighbours" for entry in variant.traffic):
-        compiled_routings.append(_direct(known.links, nodes))
-        names.append(DIRECT)
-    traffic = list(compile_traffic(case, seed, known, capacities, names))
-    compiled_links, schedules = _links(case, known, capacities, traffic)
-    return {
-        "seed": seed,
-        "duration": duration,
-        "warm_up": units.duration(variant.run.warm_up),
-        "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
-        "nodes": list(nodes),
-        "links": compiled_links,
-        "stacks": [compiled_stack(name, stack) for name, stack in stacks.items()],
-        "routings": compiled_routings,
-        "traffic": traffic,
-        "events": [
-            {"at": units.duration(event.at), "action": action, "links": selected}
-            for event in variant.events
-            if event.change is None  # which the links' schedules have
-            for action, selected in [_action(event, known)]
-        ],
-        "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
-    } | ({"schedules": schedules} if schedules else {})
+    """The ``RunSpec`` of a variant and a seed, as plain data for JSON. Its parts may be shared with those of other seeds: do not change them."""
+    same = same_for_all_seeds(case)
+    traffic = list(compile_traffic(case, seed, same.names, same.capacities, same.routings))
+    return {"seed": seed, **same.spec, "links": same.links(traffic), "traffic": traffic}
 
 
-def _links(
-    case: Case, names: Names, capacities: Sequence[int], traffic: Sequence[dict[str, Any]]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The links, and the schedules that some of them refer to."""
-    section, topology, nodes = case.variant.topology, case.topology, names.node_index
-    rates = list(capacities)
-    delays: list[int] = []
-    queues: list[Queue] = []
-    costs: list[float] = []
-    overrides = _by_link(section.override, names)
-    duration = units.duration(case.variant.run.duration)
-    schedules = Schedules(duration)
-    varying: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-    for number, link in enumerate(topology.links):
-        own = overrides[number]
-        if not own and link.delay_s is not None:  # as of most links of large networks
-            delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
-            queues.append(section.queue)
-            costs.append(link.cost or DEFAULT_COST)
-            continue
-        delay = next((o.delay for o in own if o.delay), None)
-        jitter = next((o.jitter for o in own if o.jitter), None)
-        if jitter is not None:
-            varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
-        capacity = next((o.capacity for o in own if o.capacity), None)
-        if isinstance(capacity, Schedule):
-            varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
-        if isinstance(delay, Schedule):
-            varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
-            delays.append(schedules.mean(varying[number]["delay_schedule"]))
-        elif delay is None and link.delay_s is not None:
-            delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
-        else:
-            delays.append(min(units.LARGEST, link_delay(delay or section.delay, link)))
-        queues.append(next((o.queue for o in own if o.queue), section.queue))
-        costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
-    for number, changes in changes_of_links(case.variant.events, names).items():
-        rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
-        if rate_steps is not None:
-            varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
-            rates[number] = max(LEAST_RATE, schedules.mean(varying[number]["rate_schedule"]))
-        if delay_steps is not None:
-            varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
-            delays[number] = schedules.mean(varying[number]["delay_schedule"])
-    round_trip = 0
-    if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
-        used = {(names.nodes[source], names.nodes[target]) for group in traffic for source, target in group["pairs"]}
-        round_trip = longest_round_trip(topology, delays, used)
-    impaired = _by_link(case.variant.impairments, names)
-    compiled: dict[tuple[int, int], dict[str, Any]] = {}  # large networks have few kinds of queues and rates
-    for queue, rate in zip(queues, rates, strict=True):
-        if (id(queue), rate) not in compiled:
-            compiled[id(queue), rate] = _queue(queue, rate, round_trip)
-    links = [
-        {
-            "src": nodes[link.source],
-            "dst": nodes[link.target],
-            "rate": rates[number],
-            "delay": delays[number],
-            "cost": float(costs[number]),
-            "queue": compiled[id(queues[number]), rates[number]],
-            "loss": _loss(impaired[number][0].loss if impaired[number] else link.loss or 0.0),
-        }
-        for number, link in enumerate(topology.links)
-    ]
-    for number, schedule in varying.items():
-        links[number] |= schedule
-    return links, schedules.all
+class SameForAllSeeds:
+    """What the runs of a variant have in common: all but the traffic, and queues that its round trips determine."""
+
+    def __init__(self, case: Case) -> None:
+        """Compile it."""
+        variant = case.variant
+        self.names = known = case.names
+        self._topology = case.topology
+        self._links: tuple[int, list[dict[str, Any]]] | None = None
+        """Those last made, and their longest round trip, picoseconds."""
+        nodes, duration = known.node_index, units.duration(variant.run.duration)
+        self.capacities = link_capacities(variant.topology, case.topology, known, duration)
+        stacks, routings = variant.all_stacks(), variant.all_routings()
+        self.routings = list(routings)
+        """The names of the routings."""
+        compiled_routings = [
+            _routing(name, routing, self.routings, nodes, variant.stacks) for name, routing in routings.items()
+        ]
+        used = {variant.routing_of(entry) for entry in variant.traffic}
+        used |= {routing.acks for name, routing in routings.items() if name in used}
+        for routing in compiled_routings:
+            if routing["name"] not in used:
+                routing["link_state"] = None  # nobody would see what it measures
+        if any(entry.pattern == "neighbours" for entry in variant.traffic):
+            compiled_routings.append(_direct(known.links, nodes))
+            self.routings.append(DIRECT)
+        self._compile_links(case)
+        self.spec: dict[str, Any] = {
+            "duration": duration,
+            "warm_up": units.duration(variant.run.warm_up),
+            "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
+            "nodes": list(nodes),
+            "stacks": [compiled_stack(name, stack) for name, stack in stacks.items()],
+            "routings": compiled_routings,
+            "events": [
+                {"at": units.duration(event.at), "action": action, "links": selected}
+                for event in variant.events
+                if event.change is None  # which the links' schedules have
+                for action, selected in [_action(event, known)]
+            ],
+            "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
+        } | ({"schedules": self._schedules} if self._schedules else {})
+        """The keys of a ``RunSpec`` but ``seed``, ``links`` and ``traffic``."""
+
+    def links(self, traffic: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The links of a run with this traffic."""
+        round_trip = 0
+        if self.has_bdp:
+            nodes = self.names.nodes
+            used = {(nodes[source], nodes[target]) for group in traffic for source, target in group["pairs"]}
+            round_trip = longest_round_trip(self._topology, self.delays, used)
+        if self._links is None or self._links[0] != round_trip:
+            self._links = round_trip, self._with_queues(round_trip)
+        return self._links[1]
+
+    def _compile_links(self, case: Case) -> None:
+        section, topology, names = case.variant.topology, case.topology, self.names
+        rates = list(self.capacities)
+        known = column(topology.links, "delay_s")
+        in_picoseconds = {delay: round(delay * units.PICOSECONDS_PER_SECOND) for delay in {*known} - {None}}
+        delays = [in_picoseconds.get(delay, 0) for delay in known]
+        queues: list[Queue] = [section.queue] * len(known)
+        costs: list[float] = [cost or DEFAULT_COST for cost in column(topology.links, "cost")]
+        overrides = _by_link(section.override, names)
+        duration = units.duration(case.variant.run.duration)
+        schedules = Schedules(duration)
+        varying: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        is_special = [bool(own) or delay is None for own, delay in zip(overrides, known, strict=True)]
+        for number, link in compress(enumerate(topology.links), is_special) if any(is_special) else ():
+            own = overrides[number]
+            delay = next((o.delay for o in own if o.delay), None)
+            jitter = next((o.jitter for o in own if o.jitter), None)
+            if jitter is not None:
+                varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
+            capacity = next((o.capacity for o in own if o.capacity), None)
+            if isinstance(capacity, Schedule):
+                varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
+            if isinstance(delay, Schedule):
+                varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
+                delays[number] = schedules.mean(varying[number]["delay_schedule"])
+            elif delay is not None or link.delay_s is None:
+                delays[number] = min(units.LARGEST, link_delay(delay or section.delay, link))
+            queues[number] = next((o.queue for o in own if o.queue), section.queue)
+            costs[number] = next((o.cost for o in own if o.cost), costs[number])
+        for number, changes in changes_of_links(case.variant.events, names).items():
+            rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
+            if rate_steps is not None:
+                varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
+                rates[number] = max(LEAST_RATE, schedules.mean(varying[number]["rate_schedule"]))
+            if delay_steps is not None:
+                varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
+                delays[number] = schedules.mean(varying[number]["delay_schedule"])
+        impaired = _by_link(case.variant.impairments, names)
+        self.rates, self.delays, self._queues, self._costs, self._varying = rates, delays, queues, costs, varying
+        self.has_bdp = any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues})
+        """Whether a queue is as long as the longest round trip."""
+        self._losses = [
+            _loss(own[0].loss if own else loss or 0.0)
+            for own, loss in zip(impaired, column(topology.links, "loss"), strict=True)
+        ]
+        self._schedules = schedules.all
+
+    def _with_queues(self, round_trip: int) -> list[dict[str, Any]]:
+        compiled: dict[tuple[int, int], dict[str, Any]] = {}  # large networks have few kinds of queues and rates
+        for queue, rate in zip(self._queues, self.rates, strict=True):
+            if (id(queue), rate) not in compiled:
+                compiled[id(queue), rate] = _queue(queue, rate, round_trip)
+        nodes = self.names.node_index
+        columns = zip(self.names.links, self.rates, self.delays, self._costs, self._queues, self._losses, strict=True)
+        links = [
+            {
+                "src": nodes[source],
+                "dst": nodes[target],
+                "rate": rate,
+                "delay": delay,
+                "cost": float(cost),
+                "queue": compiled[id(queue), rate],
+                "loss": loss,
+            }
+            for (source, target), rate, delay, cost, queue, loss in columns
+        ]
+        for number, schedule in self._varying.items():
+            links[number] |= schedule
+        return links
+
+
+same_for_all_seeds = lru_cache(maxsize=8)(SameForAllSeeds)
+"""Of the variants asked for last: a run and its warnings need the same, and so do all seeds."""
 
 
 class Schedules:

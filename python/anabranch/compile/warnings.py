@@ -5,18 +5,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from anabranch import _core
-from anabranch.compile.run import compile_run, link_delay
+from anabranch.compile.run import compile_run, same_for_all_seeds
 from anabranch.foundation import units
-from anabranch.scenario.arrivals import link_capacities
-from anabranch.scenario.groups import Names
-from anabranch.scenario.network import TopologySection
+from anabranch.foundation.json_text import json_text
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.routing import Disjoint, Shortest
 from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.traffic import traffic_name
 
 if TYPE_CHECKING:
-    from anabranch.network.topologies import Link
     from anabranch.scenario import Case
 
 
@@ -29,7 +26,7 @@ def route_warnings(case: "Case") -> Iterator[Problem]:
     if not _is_concerned(case):
         return
     spec = compile_run(case, case.variant.run.seed_list()[0])
-    for found in json.loads(_core.review(json.dumps(spec))):
+    for found in json.loads(_core.review(json_text(spec))):
         yield _SAID[found["kind"]](case, spec, found)
 
 
@@ -47,32 +44,20 @@ def _is_concerned(case: "Case") -> bool:
 
 def _is_long(case: "Case") -> bool:
     """Whether a path over all links would be too long for the run, or for a queue: an upper bound that needs no routes."""
-    section, names = case.variant.topology, Names.of(case.topology)
-    duration = units.duration(case.variant.run.duration)
+    section, same = case.variant.topology, same_for_all_seeds(case)
     if any(isinstance(one.delay, Schedule) for one in section.override):
         return True
-    others = [one.delay for one in section.override if one.delay is not None and not isinstance(one.delay, Schedule)]
-    delay = sum(
-        max([_own_delay(section, link), *(link_delay(one, link) for one in others)]) for link in case.topology.links
-    )
+    delay = sum(same.delays)
     starts = [units.duration(entry.start) for entry in case.variant.traffic]
-    if 2 * delay >= duration - max(starts):
+    if 2 * delay >= same.spec["duration"] - max(starts):
         return True
     if not any(entry.is_bulk and entry.transport == "tcp" for entry in case.variant.traffic):
         return False
-    rate = max(link_capacities(section, case.topology, names, duration))
     queues = [section.queue, *(one.queue for one in section.override if one.queue)]
     limits = [units.queue_limit(queue.limit) for queue in queues]
     least = min(limit.amount * (1 if limit.unit == "bytes" else 500) for limit in limits)
-    return (
-        any(limit.unit == "bdp" for limit in limits) or 10 * 8 * least < rate * 2 * delay / units.PICOSECONDS_PER_SECOND
-    )
-
-
-def _own_delay(section: TopologySection, link: "Link") -> int:
-    if link.delay_s is not None:
-        return round(link.delay_s * units.PICOSECONDS_PER_SECOND)
-    return link_delay(section.delay, link)
+    rate = max(same.rates)
+    return same.has_bdp or 10 * 8 * least < rate * 2 * delay / units.PICOSECONDS_PER_SECOND
 
 
 def _fewer_paths(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from anabranch.foundation.json_text import json_text
 
 if TYPE_CHECKING:
     from anabranch.foundation.array_types import Columns
@@ -128,7 +129,7 @@ def new_simulation(spec: CompiledRun, threads: int = 1, stop: Event | None = Non
     """
     from anabranch import _core
 
-    return cast(Simulation, _core.Simulation(json.dumps(spec), threads, stop))
+    return cast(Simulation, _core.Simulation(json_text(spec), threads, stop))
 
 
 def simulate(

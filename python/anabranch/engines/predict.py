@@ -1,6 +1,5 @@
 """The predict engine: what every flow sends in the long run, by the equations of the Rust core, with the packet engine's tables."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from anabranch import _core
 from anabranch.engines import predicted_sums
 from anabranch.engines.packet import CompiledRun
 from anabranch.foundation.array_types import Columns
+from anabranch.foundation.json_text import json_text
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.results.schema import TABLES
 
@@ -40,7 +40,7 @@ def predicted(spec: CompiledRun, threads: int = 1) -> _core.Prediction:
     Raises:
         ValueError: names what the model does not know.
     """
-    predictor = _core.Predictor(json.dumps(spec), threads)
+    predictor = _core.Predictor(json_text(spec), threads)
     while (made := predictor.wait(_WAIT_S)) is None:
         pass
     return made
@@ -59,7 +59,7 @@ class PredictedRun:
         self._spec, self._threads = spec, threads
         self._draws: Iterator[CompiledRun] = iter(())
         self._sums: list[predicted_sums.Sums] = []
-        self._predictor = _core.Predictor(json.dumps(spec), threads)
+        self._predictor = _core.Predictor(json_text(spec), threads)
         self._prediction: _core.Prediction | None = None
         self._end_s: float = spec["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (spec["duration"] - spec["warm_up"]) / PICOSECONDS_PER_SECOND
@@ -84,7 +84,7 @@ class PredictedRun:
             self._sums.append(self._parts.sums(made))
         following = next(self._draws, None)
         if following is not None:
-            self._predictor = _core.Predictor(json.dumps(following), self._threads)
+            self._predictor = _core.Predictor(json_text(following), self._threads)
         return following is not None
 
     @property

@@ -9,7 +9,6 @@ from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.toml_text import Path
 from anabranch.scenario import Case, Scenario
-from anabranch.scenario.groups import Names
 from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Listing, Problem
 from anabranch.scenario.stacks import preset_stack
@@ -44,11 +43,12 @@ def _without_code(stack: dict[str, Any]) -> dict[str, Any]:
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
     """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
     if link := _QUEUE.match(refused):
-        queue = spec["links"][Names.of(case.topology).link_index[link[1], link[2]]]["queue"]
-        alike = [one for one in spec["links"] if one["queue"] == queue and "bytes" in queue["limit"]]
-        for one in alike:
-            one["queue"] = queue | {"limit": {"packets": 1}}
-        return bool(alike)
+        queue = spec["links"][case.names.link_index[link[1], link[2]]]["queue"]
+        if "bytes" not in queue["limit"]:
+            return False
+        other = queue | {"limit": {"packets": 1}}
+        spec["links"] = [one | {"queue": other} if one["queue"] == queue else one for one in spec["links"]]
+        return True
     match = _NAMED.match(refused)
     left = [group for group in spec["traffic"] if match is None or match.groups() != ("traffic", group["name"])]
     is_less = 0 < len(left) < len(spec["traffic"])
@@ -86,7 +86,7 @@ _NAMED = re.compile("(traffic|stack|routing) '(.*?)'")
 
 def _queue(case: Case, link: tuple[str, str]) -> tuple[Path, Queue]:
     """The queue of a link, and where it stands."""
-    section, names = case.variant.topology, Names.of(case.topology)
+    section, names = case.variant.topology, case.names
     for index, override in reversed([*enumerate(section.override)]):
         if override.queue is not None and names.link_index[link] in names.links_between(
             override.link, override.one_way

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from anabranch.foundation.printable import printable_line
 from anabranch.foundation.text_table import percent, quantity
+from anabranch.results.joined import joined
 from anabranch.results.matrix_columns import text
 from anabranch.results.run_directory import active_share
 from anabranch.results.statistics import per_run
@@ -103,7 +104,7 @@ def _name(run: PendingRun) -> str:
 
 
 def _row(ended: Finished) -> tuple[str, ...]:
-    flows = ended.table("flows")
+    flows = joined("flows", [ended.rows("flows")])
     facts = {name: pl.lit(ended.result.facts[name]) for name in ("warm_up_s", "simulated_s")}
     measured = per_run(flows.with_columns(**facts).with_columns(active_share()), ["run"])
     goodput = quantity(next(iter(measured["goodput_bps"]), None), "bit/s")

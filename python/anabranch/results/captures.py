@@ -40,7 +40,7 @@ class CaptureFiles:
         """Add a piece to the capture of a link; :class:`anabranch.foundation.output_files.FileError` if the file cannot be written."""
         path = self._folder / self._names[link]
         try:
-            self._folder.mkdir(exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
             with path.open("ab") as file:
                 file.write(piece)
         except OSError as error:

@@ -8,9 +8,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from anabranch.foundation import units
+from anabranch.foundation.array_types import Integers
 from anabranch.foundation.units import QUANTITIES
 
 CLASH = "variant_"
@@ -23,14 +25,16 @@ def key_table(variants: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame([_typed(key, [variant[key] for variant in variants]) for key in keys])
 
 
-def with_keys(table: pl.DataFrame, variant: pl.DataFrame) -> pl.DataFrame:
-    """The table with the columns of one variant: a row of :func:`key_table`, or no row for an empty table."""
-    if variant.width == 0:
+def with_keys(table: pl.DataFrame, variants: pl.DataFrame, rows: Integers | None = None) -> pl.DataFrame:
+    """The table with the columns of variants, which are rows of :func:`key_table`.
+
+    ``rows`` has the row of the variant of each row of the table. Without it, all are of the first variant.
+    """
+    if variants.width == 0:
         return table
-    names = column_names(variant.columns, table.columns)
-    return table.join(
-        variant.rename(dict(zip(variant.columns, names, strict=True))), how="cross", maintain_order="left"
-    )
+    own = variants[np.zeros(table.height, np.uint32) if rows is None else rows]
+    own.columns = column_names(variants.columns, table.columns)
+    return table.hstack(own)
 
 
 def column_names(keys: Sequence[str], taken: Collection[str]) -> list[str]:

@@ -26,7 +26,7 @@ class ResultError(ValueError):
     """A run directory that cannot be read."""
 
 
-def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], bytes]:
+def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any] | list[bytes]]:
     """Which values of a column are null, and all in little-endian order, with 0 or an empty text for null.
 
     It uses numpy and lists: polars takes longer to plan an operation on a column than a small table takes.
@@ -34,29 +34,38 @@ def _plain(column: pl.Series) -> tuple[npt.NDArray[np.bool_], bytes]:
     if column.dtype == pl.Float64:  # NaN is null in the tables of runs
         numbers = column.to_numpy()
         unknown = np.isnan(numbers)
-        return unknown, np.where(unknown, 0.0, numbers).astype("<f8").tobytes()
+        return unknown, np.where(unknown, 0.0, numbers).astype("<f8")
     whole = pl.Series(dtype=column.dtype).to_numpy().dtype.newbyteorder("<")
     if column.dtype != pl.String and not column.null_count():
-        return np.zeros(len(column), bool), column.to_numpy().astype(whole).tobytes()
+        return np.zeros(len(column), bool), column.to_numpy().astype(whole)
     values = column.to_list()
     unknown = np.array([value is None for value in values], bool)
     if column.dtype != pl.String:
-        return unknown, np.array([value or 0 for value in values], whole).tobytes()
+        return unknown, np.array([value or 0 for value in values], whole)
     texts = ["" if text is None else text for text in values]
     encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
-    return unknown, b"".join(map(encoded.__getitem__, texts))
+    return unknown, [encoded[text] for text in texts]
 
 
-def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
-    """SHA-256 over the two tables of one run, without its number: names, types, nulls and little-endian values."""
-    digest = sha256()
-    for table in (flows.drop("run"), links.drop("run")):
-        for column in table.get_columns():
+def result_hashes(flows: pl.DataFrame, links: pl.DataFrame, runs: Sequence[int]) -> list[str]:
+    """For each run, SHA-256 over its rows in the two tables, without its number: names, types, nulls and little-endian values.
+
+    The tables have the runs in this order, which is that of their numbers.
+    """
+    digests = [sha256() for _ in runs]
+    for table in (flows, links):
+        bounds = np.searchsorted(table["run"].to_numpy(), [*runs, 2**32]).tolist()
+        for column in table.drop("run").get_columns():
             unknown, values = _plain(column)
-            digest.update(f"{column.name} {column.dtype} {table.height}\n".encode())
-            digest.update(np.packbits(unknown).tobytes())
-            digest.update(values)
-    return digest.hexdigest()
+            all_known = not unknown.any()
+            head = f"{column.name} {column.dtype} ".encode()
+            for digest, begin, end in zip(digests, bounds[:-1], bounds[1:], strict=True):
+                own = values[begin:end]
+                rows = end - begin
+                bits = bytes(-(-rows // 8)) if all_known else np.packbits(unknown[begin:end]).tobytes()
+                plain = b"".join(own) if isinstance(own, list) else own.tobytes()
+                digest.update(b"%s%d\n%s%s" % (head, rows, bits, plain))
+    return [digest.hexdigest() for digest in digests]
 
 
 def is_interrupted(manifest: Mapping[str, Any]) -> bool:
@@ -206,7 +215,7 @@ class Result:
     @cached_property
     def runs(self) -> Runs:
         """The tables with the variant of each row, as a report takes them."""
-        return run_directory.read([self.directory])
+        return run_directory.of([self._stored])
 
     def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
         """Numbers of variants, with the values of the matrix instead of the variant's index."""

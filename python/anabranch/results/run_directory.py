@@ -166,8 +166,13 @@ def read(directories: Iterable[Path]) -> Runs:
     directories = list(directories)
     if not directories:
         raise RunDirectoryError("no run directory given; name at least one that `anabranch run` has written")
-    names = _distinct_names(directories)
-    sources = [Source(_stored(directory), name) for directory, name in zip(directories, names, strict=True)]
+    return of([StoredResult.load(directory) for directory in directories])
+
+
+def of(results: Sequence[StoredResult]) -> Runs:
+    """The runs of results whose files have been compared with their checksums."""
+    names = _distinct_names([result.directory for result in results])
+    sources = [Source(_with_runs(result), name) for result, name in zip(results, names, strict=True)]
     several = len(sources) > 1
     # One does not choose an engine for a network.
     engines = len({source.manifest["engine"].removesuffix(IN_A_SWEEP) for source in sources})
@@ -207,11 +212,10 @@ def _distinct_names(directories: Sequence[Path]) -> list[str]:
     return ["/".join(path[-least:]) for path in parts]
 
 
-def _stored(directory: Path) -> StoredResult:
-    found = StoredResult.load(directory)
-    if not found.manifest["runs"]:
-        raise RunDirectoryError(f"{directory / MANIFEST}: runs is empty; there is nothing to report")
-    return found
+def _with_runs(result: StoredResult) -> StoredResult:
+    if not result.manifest["runs"]:
+        raise RunDirectoryError(f"{result.directory / MANIFEST}: runs is empty; there is nothing to report")
+    return result
 
 
 def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[list[LoadedVariant], pl.DataFrame]:

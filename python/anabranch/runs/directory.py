@@ -9,6 +9,7 @@ Only files are removed or replaced that the former result's manifest lists.
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -102,7 +103,7 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
         """
         try:
             self._workspace.inside(_WRITTEN).move(self._name, self._folder, RESULT)
-            _put_in_place(self._folder)
+            _put_in_place(self._folder, manifest["files"])
         except OSError as error:
             raise unwritable_below(self._folder, error) from None
         self._is_complete = not is_interrupted(manifest)
@@ -150,11 +151,14 @@ def _is_unfinished(directory: Path, purpose: str) -> bool:
         return False
 
 
-def _put_in_place(folder: Folder) -> None:
-    """Replace the former result in steps: former manifest, former files, new files, new manifest. The next call continues after the last step."""
+def _put_in_place(folder: Folder, new: Sequence[str] | None = None) -> None:
+    """Replace the former result in steps: former manifest, former files, new files, new manifest. The next call continues after the last step.
+
+    ``new`` are the files of the new result, by default those that its manifest lists.
+    """
     workspace, result = folder.inside(WORKSPACE), folder.inside(RESULT)
     if result.exists(MANIFEST):
-        files = [name for name in _listed(result) if result.exists(name)]
+        files = [name for name in (new or _listed(result)) if result.exists(name)]
         if folder.exists(MANIFEST):
             _refuse_collisions(folder, files, _listed(folder))
             folder.move(MANIFEST, workspace, _REPLACED)

@@ -13,6 +13,7 @@ from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES, Engine
 from anabranch.foundation.forks import refuse_after_fork
 from anabranch.foundation.interrupts import Interruptible
+from anabranch.foundation.memory import return_freed_memory
 from anabranch.foundation.output_files import FileError
 from anabranch.results.files import REPORT
 from anabranch.results.result import Result
@@ -151,6 +152,7 @@ def execute_all(
                 ended = iter(
                     run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make, watch, leave_out)
                 )
+                return_freed_memory()
                 results = [
                     _result(plan, own, [next(ended) for _ in runs], command, report)
                     for plan, own, runs in zip(plans, directories, planned, strict=True)
@@ -160,6 +162,7 @@ def execute_all(
                 raise FileError(f"{error}{_KEPT.format(count) if count else ''}") from None
     if signals.came and not any(result.interrupted for result in results):  # it came while whole tables were written
         raise KeyboardInterrupt
+    return_freed_memory()
     return results
 
 

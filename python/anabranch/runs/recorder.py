@@ -21,7 +21,7 @@ class RunRecorder:
     """Records one run. Series go into numbered parts, ``series/KIND-PART.parquet``, each of them whole once it is closed."""
 
     def __init__(self, folder: Path, number: int, keys: pl.DataFrame, spec: Mapping[str, Any]) -> None:
-        """Takes the run's folder, its number and values of the matrix, which are columns of the series, and the compiled run."""
+        """Takes the run's folder, which is made with the first file in it, its number and values of the matrix, which are columns of the series, and the compiled run."""
         self.folder = folder
         self._keys = keys
         self._number = number
@@ -88,7 +88,7 @@ class RunRecorder:
         self._parts[kind] = part + 1
         folder = self.folder / SERIES
         try:
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unwritable(folder, error) from None
         write_new_table(folder / f"{kind}-{part}.parquet", with_keys(pl.concat(pending), self._keys))

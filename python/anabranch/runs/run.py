@@ -1,8 +1,9 @@
 """One variant and seed of a scenario on its way through the engine."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Event
 from typing import Any
 
@@ -13,9 +14,8 @@ from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND, duration
 from anabranch.results.files import COMPLETE
+from anabranch.results.joined import RunRows
 from anabranch.results.matrix_columns import with_keys
-from anabranch.results.result import result_hash
-from anabranch.results.schema import frame
 from anabranch.runs.kept import KeptRun, KeptRuns, run_key
 from anabranch.runs.outcomes import attempted, facts_of, names_of
 from anabranch.runs.recorder import RunRecorder
@@ -103,20 +103,16 @@ class PendingRun:
         recorder, outcome, attempts = attempted(spec, begin, discard, stop, make)
         recorder.close()
         self.thread_gain = outcome.thread_gain if outcome.threads > 1 else None
-        names = names_of(spec)
-        constants = {"run": self.number, "seed": self.seed}
-        reported = {
+        tables = {
             "flows": outcome.flows,
             "links": outcome.links,
             "states": outcome.states,
             "routes": outcome.routes,
         }
-        tables = {table: frame(table, columns, constants, names) for table, columns in reported.items()}
         facts = {
             "status": COMPLETE if outcome.complete else "interrupted",
             **facts_of(spec, outcome),
             "threads": outcome.threads,
-            "result_hash": result_hash(tables["flows"], tables["links"]),
             "captures": recorder.captures(),
             **outcome.facts,
         }
@@ -134,10 +130,15 @@ class Finished:
     key: str
     result: KeptRun
 
-    def table(self, name: str) -> pl.DataFrame:
-        """A table with the number that the run has now, and with the keys of the matrix."""
-        return self.labelled(self.result.tables[name])
+    @cached_property
+    def names(self) -> Mapping[str, Sequence[str]]:
+        """The names in its tables."""
+        return names_of(self.spec)
+
+    def rows(self, table: str) -> RunRows:
+        """Its rows in a table."""
+        return RunRows(self.run.number, self.run.seed, self.result.tables[table], self.names)
 
     def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
-        """A table without the keys of the matrix, with them and the number of the run."""
+        """A table without the keys of the matrix, with them and the number that the run has now."""
         return with_keys(table.with_columns(run=pl.lit(self.run.number, dtype=table.schema["run"])), self.run.keys)

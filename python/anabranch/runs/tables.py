@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from anabranch.foundation.output_files import unwritable, write_new_table
 from anabranch.results.captures import FOLDER as CAPTURES
 from anabranch.results.files import SERIES
+from anabranch.results.joined import joined
 from anabranch.results.matrix_columns import with_keys
+from anabranch.results.result import result_hashes
 from anabranch.results.schema import SCHEMAS, SERIES_TABLES
 from anabranch.runs.errors import Refusal
 from anabranch.runs.manifest import of_plan
@@ -30,20 +33,19 @@ def write(
     """
     finished = [one for one in ended if isinstance(one, Finished)]
     refusals = {id(one): one for one in ended if isinstance(one, Refusal)}.values()
-    for name in ("flows", "links"):
-        tables = [one.table(name) for one in finished] or [
-            with_keys(pl.DataFrame(schema=SCHEMAS[name]), plan.keys().clear())
-        ]
-        write_new_table(folder / f"{name}.parquet", pl.concat(tables))
-    for name in ("states", "routes"):
-        tables = [one.table(name) for one in finished if one.result.tables[name].height]
-        if tables:
-            write_new_table(folder / f"{name}.parquet", pl.concat(tables))
+    numbers = [one.run.number for one in finished]
+    keys = pl.concat([one.run.keys for one in finished]) if finished else plan.keys().clear()
+    own = {name: joined(name, [one.rows(name) for one in finished]) for name in ("flows", "links", "states", "routes")}
+    for name, table in own.items():
+        if table.height or name in ("flows", "links"):
+            rows = np.searchsorted(numbers, table["run"].to_numpy())
+            write_new_table(folder / f"{name}.parquet", with_keys(table, keys, rows))
+    hashes = result_hashes(own["flows"], own["links"], numbers)
     records = []
     try:
-        for one in finished:
+        for one, result_hash in zip(finished, hashes, strict=True):
             _series(one, folder)
-            records.append(_record(one, _captures(one, folder)))
+            records.append(_record(one, result_hash, _captures(one, folder)))
     except OSError as error:
         raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
     manifest = of_plan(plan, finished, command)
@@ -91,6 +93,7 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _record(one: Finished, captures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _record(one: Finished, result_hash: str, captures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     head = {"run": one.run.number, "variant": one.run.case.values, "seed": one.run.seed, "run_hash": one.key}
+    head["result_hash"] = result_hash
     return head | dict(one.result.facts) | {"captures": captures}

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from anabranch.foundation import input_files, units
 from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import references, walk, warnings
+from anabranch.scenario.groups import Names
 from anabranch.scenario.problems import Listing, Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
@@ -38,13 +39,18 @@ MOST_DEPTH = 20
 """Tables and lists inside one another; those of the schema are 8 deep."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """One variant of a scenario, with its values of the matrix by key and its topology."""
+    """One variant of a scenario, with its values of the matrix by key and its topology. It equals only itself."""
 
     values: dict[str, Any]
     variant: Variant
     topology: "Topology"
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of its nodes and links."""
+        return Names.of(self.topology)
 
 
 class Scenario:

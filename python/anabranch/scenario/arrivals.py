@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch.foundation import units
+from anabranch.network.topologies.links import column
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import TopologySection
 from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
@@ -27,7 +28,7 @@ def link_capacities(section: TopologySection, topology: "Topology", names: Names
     For a link that follows a schedule, it is the mean over a run of ``duration`` picoseconds.
     """
     default = units.rate(section.capacity)
-    capacities = [link.capacity_bps or default for link in topology.links]
+    capacities = [capacity or default for capacity in column(topology.links, "capacity_bps")]
     for override in section.override:
         given = override.capacity
         if given is not None:

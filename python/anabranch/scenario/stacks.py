@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
@@ -206,6 +207,7 @@ def _algorithm(value: Any) -> Any:
     return value.compiled()[value.key] if isinstance(value, Algorithm) else value
 
 
+@cache
 def preset_stack(name: str) -> Stack:
     """The stack of a preset."""
     return Stack.model_validate({"preset": name})

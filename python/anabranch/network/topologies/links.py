@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from math import isnan, nan
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, overload
 
 
@@ -96,10 +96,11 @@ class Links(Sequence[Link]):
     def _cells(self, attribute: str) -> Iterable[float | None]:
         column = self.values[attribute]
         if column is None:
-            return repeat(None)
+            return repeat(None, len(self))
         number: Any = int if attribute == "capacity_bps" else float
         if not isnan(sum(column)):
-            return map(number, column)
+            once = {value: number(value) for value in set(column)}  # links have few different values
+            return map(once.__getitem__, column)
         return (None if isnan(value) else number(value) for value in column)
 
     def __eq__(self, other: object) -> bool:
@@ -113,6 +114,13 @@ class Links(Sequence[Link]):
     def __repr__(self) -> str:
         """The links."""
         return repr(tuple(self))
+
+
+def column(links: Sequence[Link], attribute: str) -> list[Any]:
+    """An attribute of all links; ``None`` where it is not known."""
+    if isinstance(links, Links):
+        return list(links._cells(attribute))
+    return list(map(attrgetter(attribute), links))
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:

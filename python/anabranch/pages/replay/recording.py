@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.foundation.array_types import Columns
+from anabranch.foundation.json_text import json_text
 from anabranch.foundation.progress import Shown
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.results.files import MANIFEST, UNREADABLE
@@ -102,7 +102,7 @@ def record(
     if for_s <= 0:
         raise ReplayError(f"--for {for_s:g}s: must be longer than 0 s")
     spec = _spec(directory, found, row, run_control)
-    trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
+    trace = _core.Trace(json_text(spec), begin, min(begin + for_s, row["simulated_s"]))
     until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
     columns = trace.table()
     # The manifest has those of the first variant; another one may have further nodes.

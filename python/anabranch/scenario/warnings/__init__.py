@@ -55,7 +55,7 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
     """Traffic between all nodes of a network in which most nodes only forward."""
     if case.topology.name not in _WITH_HOSTS:
         return
-    names = groups.Names.of(case.topology)
+    names = case.names
     hosts = set(names.hosts)
     others = [node for node in names.nodes if node not in hosts]
     for index, entry in enumerate(case.variant.traffic):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 from anabranch.foundation import units
 from anabranch.foundation.toml_text import Path
-from anabranch.scenario.groups import Names
 from anabranch.scenario.network import LossModel, Queue
 from anabranch.scenario.problems import Problem
 
@@ -21,8 +20,9 @@ def unused_defaults(case: "Case") -> Iterator[Problem]:
     """``capacity`` and ``delay`` are for links without their own."""
     section = case.variant.topology
     for key, attribute in (("capacity", "capacity_bps"), ("delay", "delay_s")):
-        all_have = all(getattr(link, attribute) is not None for link in case.topology.links)
-        if key in section.model_fields_set and all_have:
+        if key in section.model_fields_set and all(
+            getattr(link, attribute) is not None for link in case.topology.links
+        ):
             message = f"has no effect: every link has a {key} of its own; topology.override changes it"
             yield Problem(("topology", key), message, getattr(section, key))
 
@@ -44,7 +44,7 @@ def unreached_thresholds(case: "Case") -> Iterator[Problem]:
 
 def replaced_impairments(case: "Case") -> Iterator[Problem]:
     """Impairments whose links have all a later one, which holds."""
-    names, later = Names.of(case.topology), set[int]()
+    names, later = case.names, set[int]()
     for index, one in reversed([*enumerate(case.variant.impairments)]):
         own = set(names.links_between(one.link, one.one_way))
         if own <= later:
@@ -69,7 +69,7 @@ def great_losses(case: "Case") -> Iterator[Problem]:
 
 def idle_events(case: "Case") -> Iterator[Problem]:
     """Failures of links that are down, and repairs of links that are up."""
-    names, down = Names.of(case.topology), set[int]()
+    names, down = case.names, set[int]()
     for index, event in sorted(enumerate(case.variant.events), key=lambda one: units.duration(one[1].at)):
         if event.fail is not None:
             failed = set(names.links_between(event.fail, event.one_way))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from anabranch.foundation import units
 from anabranch.scenario.arrivals import link_capacities
 from anabranch.scenario.demands import scaled_demands
-from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import MISSING, Problem
 
@@ -37,7 +36,7 @@ def _of_trace(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
 
 def _staggered(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
     start, stagger = units.duration(entry.start), units.duration(entry.stagger)
-    flows = len(pairs_of(entry, Names.of(case.topology), draw="")) * entry.flows
+    flows = len(pairs_of(entry, case.names, draw="")) * entry.flows
     in_time = -(-(_end(case, entry) - start) // stagger)
     if flows > in_time:
         latest = _seconds(start + (flows - 1) * stagger)
@@ -47,7 +46,7 @@ def _staggered(case: "Case", entry: "Traffic", index: int) -> Iterator[Problem]:
 
 def small_demands(case: "Case") -> Iterator[Problem]:
     """Demands of a matrix or of gravity that round to no bit/s, so that their pairs have no flow."""
-    names, section = Names.of(case.topology), case.variant.topology
+    names, section = case.names, case.variant.topology
     for index, entry in enumerate(case.variant.traffic):
         if not entry.has_rates:
             continue

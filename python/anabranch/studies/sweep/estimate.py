@@ -1,6 +1,5 @@
 """Estimates the time, memory and disk space of a sweep, from a few pilot runs in a process of their own."""
 
-import json
 import os
 import resource
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from anabranch.engines.registry import ENGINES
+from anabranch.foundation.json_text import json_text
 from anabranch.foundation.progress import StatusLine
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.runs.kept import engine_build
@@ -119,7 +119,7 @@ class _Pilots:
                 if ENGINES[engine].in_real_time:
                     self.took[engine].append(spec["duration"] / PICOSECONDS_PER_SECOND)
                     continue
-                workers.submit(Chunk([Task("pilot", engine, json.dumps(spec))], self._sweep.links, engine_build()))
+                workers.submit(Chunk([Task("pilot", engine, json_text(spec))], self._sweep.links, engine_build()))
                 while not (answers := workers.collect(1.0)):
                     line.say(f"pilot run {self.count} ({engine}): {line.elapsed_s():.0f} s")
                 self._take(engine, answers[0][1])

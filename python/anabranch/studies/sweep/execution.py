@@ -1,6 +1,5 @@
 """Runs a sweep: compiles the unfinished runs, has workers execute them in chunks, and writes the results every few seconds."""
 
-import json
 import os
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from threading import Event
 from anabranch.engines.registry import ENGINES
 from anabranch.foundation.forks import refuse_after_fork
 from anabranch.foundation.interrupts import Interruptible
+from anabranch.foundation.json_text import json_text
 from anabranch.foundation.progress import Shown
 from anabranch.runs.kept import engine_build, run_key
 from anabranch.studies.sweep.columns import COMPLETE, FAILED, REFUSED
@@ -189,7 +189,7 @@ class _Work:
             self._recalled += 1
         else:
             self._waiting[run_hash] = [number]
-            self._ready.append(Task(run_hash, run.engine, json.dumps(spec)))
+            self._ready.append(Task(run_hash, run.engine, json_text(spec)))
 
     def _take(self, chunk: Chunk, answer: Batch | Died) -> None:
         if isinstance(answer, Batch):

@@ -3,23 +3,19 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES
-from anabranch.results.schema import PREDICTED, TABLES, frame
+from anabranch.results.joined import RunRows, joined
 from anabranch.runs.kept import engine_build
 from anabranch.runs.outcomes import attempted, facts_of, names_of
 from anabranch.studies.sweep.columns import COMPLETE, FAILED, FLOWS, LINKS, REFUSED
-
-_UNKNOWN = 2**32 - 1
-"""The index of a name that a row does not have, such as the stack of a UDP flow."""
 
 
 @dataclass(frozen=True)
@@ -83,49 +79,6 @@ class Silent:
         """Not shown: progress counts runs."""
 
 
-@dataclass
-class _Rows:
-    """The rows of a table of several runs, as the core gives them."""
-
-    runs: list[int] = field(default_factory=list)
-    columns: list[Mapping[str, Any]] = field(default_factory=list)
-    names: list[Mapping[str, Sequence[str]]] = field(default_factory=list)
-
-    def table(self, name: str, hashes: Sequence[str]) -> pl.DataFrame:
-        """All rows as one table: to make one for each run would take longer than many a run."""
-        counts = [len(columns[name.removesuffix("s")]) for columns in self.columns]
-        joined: dict[str, Any] = {
-            "run": np.repeat(np.array(self.runs, dtype=np.uint32), counts),
-            "seed": np.zeros(sum(counts), dtype=np.uint64),  # the plan says it
-        }
-        predicted = [column for column in PREDICTED if name == FLOWS and column.name in self.columns[0]]
-        vocabularies: dict[str, list[str]] = {}
-        for column in (*TABLES[name], *predicted):
-            if column.name in joined:
-                continue
-            pieces = [columns[column.name] for columns in self.columns]
-            if column.kind == "name":
-                pieces, vocabularies[column.name] = self._renumbered(column.name, pieces)
-            if column.kind == "text":
-                joined[column.name] = [text for piece in pieces for text in piece]
-            else:
-                joined[column.name] = np.concatenate(pieces)
-        table = frame(name, joined, {}, vocabularies)
-        hash_of = pl.Series(hashes, dtype=pl.String)
-        return table.select(pl.lit(hash_of).gather(pl.col("run")).alias("run_hash"), pl.exclude("run", "seed"))
-
-    def _renumbered(self, column: str, pieces: Sequence[Any]) -> tuple[list[Any], list[str]]:
-        """Indexes of names as those of one list of names."""
-        position: dict[str, int] = {}
-        found = []
-        for piece, names in zip(pieces, self.names, strict=True):
-            own = [position.setdefault(name, len(position)) for name in names[column]]
-            index = np.asarray(piece)
-            known = np.where((index >= 0) & (index < len(own)), index, len(own)).astype(np.int64)
-            found.append(np.array([*own, _UNKNOWN], dtype=np.uint32)[known])
-        return found, list(position)
-
-
 def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
     """Execute runs. The batch lacks the runs that ``stop`` cuts short or leaves out.
 
@@ -137,7 +90,7 @@ def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
     began = time.perf_counter()
     stop = stop or Event()
     facts: list[dict[str, Any]] = []
-    rows: dict[str, dict[str, _Rows]] = {FLOWS: {}, LINKS: {}}
+    rows: dict[str, dict[str, list[RunRows]]] = {FLOWS: {}, LINKS: {}}
     for number, task in enumerate(chunk.tasks):
         if stop.is_set():
             break
@@ -164,13 +117,16 @@ def execute(chunk: Chunk, stop: Event | None = None) -> Batch:
         )
         for name, columns in ((FLOWS, outcome.flows), (LINKS, outcome.links)):
             if name == FLOWS or chunk.links:
-                own = rows[name].setdefault(task.engine, _Rows())
-                own.runs.append(number)
-                own.columns.append(columns)
-                own.names.append(names_of(spec))
-    hashes = [task.run_hash for task in chunk.tasks]
-    tables = {name: [own.table(name, hashes) for own in engines.values()] for name, engines in rows.items()}
+                own = RunRows(number, 0, columns, names_of(spec))  # the plan says its seed
+                rows[name].setdefault(task.engine, []).append(own)
+    hashes = pl.Series([task.run_hash for task in chunk.tasks], dtype=pl.String)
+    tables = {name: [_hashed(joined(name, own), hashes) for own in engines.values()] for name, engines in rows.items()}
     return Batch(facts, tables, time.perf_counter() - began)
+
+
+def _hashed(table: pl.DataFrame, hashes: pl.Series) -> pl.DataFrame:
+    """A table with the hash of each row's run, instead of its place in the chunk and its seed."""
+    return table.select(pl.lit(hashes).gather(pl.col("run")).alias("run_hash"), pl.exclude("run", "seed"))
 
 
 def _doubts(facts: Mapping[str, Any]) -> list[str]:
