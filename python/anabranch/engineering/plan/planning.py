@@ -113,24 +113,24 @@ class Planner:
 
     def judge(self, splits: Splits, load: float) -> Plan:
         """Splits of the same candidates, as a plan."""
-        return self._plan(SearchResult(splits, 0.0, 0.0), load)
+        return self._plan(splits, load)
 
     def _within(self, load: float, what: str) -> Plan:
         self._allowed = load
-        return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
+        return self._plan(self._search.within(max(load, self.least.worst_case_load), what).splits, load)
 
     def _improve(self, found: SearchResult) -> None:
         if self._improved is not None:
-            self._improved(self._plan(found, self._allowed))
+            self._improved(self._plan(found.splits, self._allowed))
 
-    def _plan(self, found: SearchResult, load: float) -> Plan:
+    def _plan(self, splits: Splits, load: float) -> Plan:
         return Plan(
             self.problem,
             self.connection,
             self.tolerant,
             load,
-            found.splits,
-            self._pool.throughput(found.splits),
+            splits,
+            self._pool.throughput(splits),
             self.least.lower_bound,
             float(self._pool.most[self.problem.sending].sum()),
             self._search.interrupted,
