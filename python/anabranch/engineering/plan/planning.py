@@ -71,7 +71,7 @@ class Planner:
         self._allowed = inf
         self.tolerant = nobody(problem) if tolerant is None else tolerant
         self._pool = Pool(problem.candidates, self.connection, self.tolerant)
-        self._search = Searcher(problem, self._pool, report, moves_per_pair, limit_s, self._improve)
+        self._search = Searcher(problem, self._pool.copy(), report, moves_per_pair, limit_s, self._improve)
 
     @property
     def least(self) -> RobustRouting:

@@ -1,8 +1,10 @@
 """The search for a plan: linear programs for what must split, a local search for who need not."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.engineering.plan import levels
 from anabranch.engineering.plan.options import Options, Pool
-from anabranch.engineering.plan.sparse import sparse, worst_load
+from anabranch.engineering.plan.sparse import ROUNDS, sparse, worst_load
 from anabranch.engineering.plan.ties import MARGIN, PENALTY_STEP, on_grid, rounded
 from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
@@ -29,10 +31,6 @@ _LEAST_PAIRS = 128
 """A network of fewer pairs gets the moves of this many: the fewer pairs there are, the more often a search gets stuck."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns, to lower the load of a plan without loss."""
-_LEVEL_MOVES = 8
-"""Each local search at a level of load has the moves of the search for the plan without loss over this."""
-_LEVEL_SEARCHES = 3
-"""Local searches at a level."""
 _CHUNK = 5_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: of a search from any choice, and of a search from a good one."""
@@ -41,6 +39,31 @@ _LOOSE = 1.0
 _NOTHING = 1e-9
 _CLOSE = 1e-3
 """Loads that differ by less are as good, relative."""
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How thoroughly a level of load is searched."""
+
+    starts: int
+    """How often the local search starts from shortest paths, with other draws."""
+    rounds: int
+    """How often at most linear programs and local searches take turns."""
+    programs: int
+    """How many linear programs there are at most in a turn."""
+    share: float
+    """Moves of each local search, as a share of those of the search for the plan without loss."""
+
+    @property
+    def searches(self) -> int:
+        """The most local searches."""
+        return self.starts + 2 * self.rounds
+
+
+_BASE = _Effort(starts=4, rounds=_ROUNDS, programs=ROUNDS, share=1.0)
+"""Near the least load, where all other levels begin."""
+_LEVEL = _Effort(starts=1, rounds=1, programs=3, share=1 / 8)
+"""At a level, which begins with the plan of the level below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +126,13 @@ class Searcher:
         self.least: RobustRouting = best_found(problem, report=self._say_bounds, limit_s=limit_s)
         self.interrupted = self.least.interrupted
         self.out_of_time = self.least.out_of_time
+        shortest = Splits.first_paths(problem.candidates)
+        self._starts = self._judged(self.least.splits, self.least.worst_case_load), self._judged(shortest, inf)
+        """The routing of least load, and shortest paths."""
         self._free: SearchResult | None = None
         """The plan of least load without regard to the load allowed."""
         self._coarse: list[SearchResult] = []
-        """The plans for the least load and for the coarse levels from there up: each improves the one before, or is the same."""
+        """The plans for the base and for the coarse levels from there up: each improves the one before, or is the same."""
         self.best: SearchResult | None = None
         """The best splits found for the present level."""
         self._allowed = inf
@@ -125,9 +151,7 @@ class Searcher:
         """
         self._allowed, self._what, self._shown = load, what, None
         self._searches = 0
-        for splits in (self.least.splits, Splits.first_paths(self.problem.candidates)):
-            self._show(self._judged(splits, load))
-        for known in (*self._coarse, self._free):
+        for known in (*self._starts, *self._coarse, self._free):
             if known is not None:
                 self._show(known)
         if not self.stopped:
@@ -154,47 +178,71 @@ class Searcher:
         free = self._without_limit()
         if free.load <= load * (1 + _NOTHING):
             return free
-        first, last = levels.index(self.least.worst_case_load) + 1, levels.index(load)
+        if self._ends < inf:  # a search that is cut short has something for this load
+            with self._apart():
+                self._level(load, self._starts[0], 0)
+        base = self._base
+        if load < base * (1 - _NOTHING):
+            return self._at_least_load()
+        first, last = levels.index(base) + 1, levels.index(load)
         below = last - last % levels.FINE
         begin = first + -first % levels.FINE
-        coarse = range(begin, last + 1, levels.FINE)
-        between = range(max(first, below + 1), last + 1)
-        self._most_searches = self._searches + _LEVEL_SEARCHES * (len(coarse) + 2 + len(between))
+        coarse, between = range(begin, last + 1, levels.FINE), range(max(first, below + 1), last + 1)
+        self._most_searches = self._searches + _BASE.searches + _LEVEL.searches * (len(coarse) + 1 + len(between))
         best = self._plan_of_coarse(len(coarse), begin)
         if not between:
             return best
         above = free if free.load <= levels.load(below + levels.FINE) else self._plan_of_coarse(len(coarse) + 1, begin)
-        pool, self.pool = self.pool, self.pool.copy()
-        try:
+        with self._apart():
             for index in between:
                 if above.load <= levels.load(index) * (1 + _NOTHING):
                     return above
                 found = self._level(levels.load(index), best, index)
                 if found.improves(best) and above.improves(found):
                     best = found
-        finally:
-            self.pool = pool
         return best
 
+    @property
+    def _base(self) -> float:
+        """Where the levels begin: so near the least load that splits of a linear program, rounded, keep to it."""
+        return self.least.worst_case_load * (1 + 2 * MARGIN)
+
+    def _at_least_load(self) -> SearchResult:
+        """The plan for the least load, where shares of linear programs are not rounded; the plan for more load improves it."""
+        self._most_searches = self._searches + 2 * _BASE.searches
+        above = self._plan_of_coarse(0, 0)
+        if above.load <= self.least.worst_case_load * (1 + _NOTHING):
+            return above
+        with self._apart():
+            found = self._level(self.least.worst_case_load, self._starts[0], 0, _BASE)
+        return found if above.improves(found) else self._starts[0]
+
     def _plan_of_coarse(self, number: int, begin: int) -> SearchResult:
-        """The plan for the least load, if the number is 0, or for that coarse level above it; ``begin`` is the index of the first."""
+        """The plan for the base, if the number is 0, or for that coarse level above it; ``begin`` is the index of the first."""
         while len(self._coarse) <= number:
             if not self._coarse:
-                least = self.least.worst_case_load
-                start = self._judged(self.least.splits, least)
-                self._coarse.append(self._level(least, start, 0, _ROUNDS))
+                self._coarse.append(self._level(self._base, self._judged(self.least.splits, self._base), 0, _BASE))
                 continue
             index, before = begin + levels.FINE * (len(self._coarse) - 1), self._coarse[-1]
             found = self._level(levels.load(index), before, index)
             self._coarse.append(found if found.improves(before) else before)
         return self._coarse[number]
 
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """What is found leaves no options for later searches, so that those do not depend on it."""
+        pool, self.pool = self.pool, self.pool.copy()
+        try:
+            yield
+        finally:
+            self.pool = pool
+
     def _without_limit(self) -> SearchResult:
         """The plan of least load in which no pair loses throughput, whatever the load allowed."""
         if self._free is None:
             self._most_searches = 1 + _ROUNDS
             self._seed = SEED
-            self.best = self._judged(Splits.first_paths(self.problem.candidates), inf)
+            self.best = self._starts[1]
             if self.best.penalty > _NOTHING:
                 self._local(inf, _HOT, self.best.splits, self.moves)
             if self.best.penalty <= _NOTHING:
@@ -202,26 +250,24 @@ class Searcher:
             self._free = self.best
         return self._free
 
-    def _level(self, load: float, start: SearchResult, seed: int, rounds: int = 1) -> SearchResult:
-        """The cheapest splits found within a load, from some within it."""
-        self.best, self._seed = start, SEED + 100 * abs(seed)
-        moves = self.moves // _LEVEL_MOVES
+    def _level(self, load: float, start: SearchResult, seed: int, effort: _Effort = _LEVEL) -> SearchResult:
+        """The cheapest splits found within a load, from some within it. ``seed`` is another one for each load."""
+        self.best, self._seed = start, SEED + _BASE.searches * abs(seed)
+        moves = round(self.moves * effort.share)
         room = load * (1 - MARGIN)
         within = room if self.least.worst_case_load <= room else load
         weight = self._weight()
-        self._local(load, _HOT, Splits.first_paths(self.problem.candidates), moves)
-        begins = [self._judged(self.least.splits, load).splits, start.splits]
-        for _ in range(rounds):
+        for _ in range(effort.starts):
+            self._local(load, _HOT, self._starts[1].splits, moves)
+        for _ in range(effort.rounds):
             before = self.best
-            for begin in begins:
-                for splits in sparse(self.problem, within, begin, weight, self.left_s):
-                    self._offer(self._judged(splits, load), load)
+            for splits in islice(sparse(self.problem, within, before.splits, weight, self.left_s), effort.programs):
+                self._offer(self._judged(splits, load), load)
             self._local(load, _WARM, self.best.splits, moves)
             self._polish(load)
             self._local(load, _WARM, self.best.splits, moves)
             if not self.best.cheaper(before):
                 break
-            begins = [self.best.splits]
         return self.best
 
     def _weight(self) -> Floats:
@@ -263,10 +309,10 @@ class Searcher:
         self._offer(self._judged(Splits(candidates, whole), load), load)
 
     def _judged(self, splits: Splits, load: float) -> SearchResult:
-        """The splits of a linear program, rounded if they keep to the load then."""
+        """The splits of a linear program, rounded; but not if they exceed the load then and it is the least."""
         whole = rounded(splits)
         reached = worst_load(self.problem, whole)
-        if reached > load * (1 + _NOTHING):
+        if load * (1 + _NOTHING) < reached and load < self._base:
             whole, reached = splits, worst_load(self.problem, splits)
         self.pool.add(whole)
         options = self.pool.options()
