@@ -137,7 +137,7 @@ def least_penalty_with_pipes(problem: robust.Problem, allowed: float) -> float:
     """Proved by HiGHS over single paths and quarters; with pipes alone, all pairs send all they may in the worst case."""
     network = problem.network
     options = Pool(problem.candidates, Connection(), np.zeros(network.pairs, dtype=bool)).options()
-    start, links, shares = options.links()
+    start, links, shares = options.links
     program = Integers()
     chosen = [program.column(cost, whole=True) for cost in options.penalty.tolist()]
     for pair in range(network.pairs):
