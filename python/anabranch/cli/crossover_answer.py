@@ -88,7 +88,9 @@ class Crossed:
         """The path of the largest transfers on the map."""
         return picture.of_routes(self.crossover.routes(LARGEST))
 
-    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+    def export(
+        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
+    ) -> list[Path]:
         """Rules: the path of the largest transfers, and for TCP source ports those of the sizes given."""
         from anabranch.engineering.routes.export import FORMATS, export
 
@@ -106,4 +108,4 @@ class Crossed:
             able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
             raise UsageError(f"--source-port goes with --export {able}, not with {format}")
         options = {"tcp_source_ports": by_port} if by_port else {}
-        return export(self.crossover.routes(LARGEST), format, directory, **options)
+        return export(self.crossover.routes(LARGEST), format, directory, interfaces=interfaces, **options)

@@ -76,7 +76,9 @@ class Sprayed:
         """The paths on the map."""
         return picture.of_routes(self.routes)
 
-    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+    def export(
+        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
+    ) -> list[Path]:
         """Refuse: the paths are those without ``--spray``."""
         raise UsageError("--export and --spray do not go together: export the same paths without --spray")
 
