@@ -15,7 +15,7 @@ from anabranch.engineering.robust.failures import single_links
 from anabranch.engineering.robust.judged_files import routing_of
 from anabranch.engineering.robust.judging import judge, ospf
 from anabranch.engineering.robust.lp import LinearProgram
-from anabranch.engineering.weights.two_segments import unit_flows
+from anabranch.engineering.weights.intermediate_nodes import unit_flows
 from anabranch.foundation.array_types import Floats
 from anabranch.network import topologies
 from anabranch.network.topologies import Link, Node, Topology
