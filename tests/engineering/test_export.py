@@ -505,6 +505,16 @@ def test_command_line_and_python_write_the_same_files_as_on_the_page(
     assert {file.parent.name for file in written[0]} == {"linux", "switches"}
 
 
+def test_frr_says_whose_packets_do_not_follow_the_weights() -> None:
+    """Static routes have no weights, and pbrd's rules are for packets that come in; equal shares need neither."""
+    made = make(hop_by_hop(topology()), "frr")
+    (said,) = [warning for warning in made.warnings if "equal parts" in warning]
+    assert re.fullmatch(
+        r"packets of \d+ routers themselves divide in equal parts .* those of hosts follow the weights", said
+    )
+    assert not any("equal parts" in warning for warning in make(explicit(topology(), False), "frr").warnings)
+
+
 def test_every_format_has_a_line_of_help() -> None:
     assert [line.split()[0] for line in described()] == list(FORMATS)
 

@@ -115,8 +115,10 @@ def weights(
 
     between("--max-weight", searching.max_weight, searching.max_weight, 1, _MOST_WEIGHT)
     between("--labels", searching.labels, searching.labels, 1, 2)
-    if searching.labels == 2 and exporting.export is not None:
-        raise UsageError("--export writes weights without segments: leave --labels 2 out")
+    if searching.labels == 2 and exporting.export not in (None, "segment-routing"):
+        raise UsageError(
+            f"--export {exporting.export}: has no segments of weights; with --labels 2 only segment-routing has"
+        )
     limit_s = seconds("--limit", searching.limit)
     if not limit_s > 0:
         raise UsageError(f"--limit {searching.limit}: must be more than 0, such as 10s")
@@ -167,8 +169,9 @@ def weights(
         engineering.as_routes(network, found.best.weights),
         network,
         model_of(network, matrices),
-        found.best.load_before,
+        found.best.load_before if two is None else two.load,
         **({"routers": "frr-ospf"} if exporting.export == "containerlab" else {}),
+        **({} if two is None else {"igp": "cost", "via": two.by_pair}),
     )
     if found.interrupted:
         say("Interrupted: the best weights so far.")

@@ -1,8 +1,10 @@
 """Two-segment routing: the least load of all shares, by the program with every intermediate node, and judged as routers forward."""
 
 import json
+from itertools import product
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from anabranch.engineering.robust.failures import single_links
 from anabranch.engineering.robust.judged_files import routing_of
 from anabranch.engineering.robust.judging import judge, ospf
 from anabranch.engineering.robust.lp import LinearProgram
-from anabranch.engineering.weights.two_segments import unit_flows
+from anabranch.engineering.weights.intermediate_nodes import unit_flows
 from anabranch.foundation.array_types import Floats
 from anabranch.network import topologies
 from anabranch.network.topologies import Link, Node, Topology
@@ -27,12 +29,27 @@ def demands(seed: int, count: int = 1) -> Floats:
     return rates
 
 
+def passes_twice(graph: "nx.DiGraph[int]", source: int, node: int, target: int) -> bool:
+    """By all shortest paths of networkx."""
+    both = product(
+        nx.all_shortest_paths(graph, source, node, weight="cost"),
+        nx.all_shortest_paths(graph, node, target, weight="cost"),
+    )
+    return any(set(one) & set(other) != {node} for one, other in both)
+
+
 def least_with_every_node(costs: Floats, rates: Floats) -> float:
-    """The whole program at once: a share of each pair for each node, and no column generation."""
+    """The whole program at once: a share of each pair for each node that makes no loop, and no column generation."""
     flows = unit_flows(LinkArrays(NSFNET), costs)
     sources, targets = np.nonzero(rates.any(axis=0) & ~np.eye(14, dtype=bool))
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_weighted_edges_from(
+        zip(NSFNET.sources.tolist(), NSFNET.targets.tolist(), costs.tolist(), strict=True), "cost"
+    )
     program = LinearProgram()
-    program.add_columns(len(sources) * 14)
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        for node in range(14):
+            program.add_columns(1, upper=0.0 if passes_twice(graph, source, node, target) else np.inf)
     load = program.add_columns(1, 1.0)
     columns = np.arange(len(sources) * 14).reshape(-1, 14)
     program.add_rows(np.ones(len(sources)), np.ones(len(sources)))
@@ -115,11 +132,42 @@ def test_the_command_writes_segments_that_are_judged(
     assert "weights found, two segments" in capsys.readouterr().out
 
 
+def test_segment_lists_have_at_most_two_labels_and_the_same_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read back from the labels alone, over equal-cost paths from label to label."""
+    monkeypatch.chdir(tmp_path)
+    given = [
+        "weights",
+        "nsfnet",
+        "--capacity",
+        "500Mbps",
+        "--matrix",
+        "gravity=2Gbps",
+        "--limit",
+        "0.3s",
+        "--labels",
+        "2",
+    ]
+    assert status([*given, "--export", "segment-routing", "--into", "out", "--json"]) == 0
+    printed = capsys.readouterr()
+    load = json.loads(printed.out)["two_segments"]["load"]
+    assert f"read back from out: {load:.6f} (planned {load:.6f})" in printed.err
+    lists = json.loads(Path("out/segment-lists.json").read_text(encoding="utf-8"))["pairs"]
+    stacks = [(one["dst"], path["mpls"]) for one in lists for path in one["paths"]]
+    assert {len(labels) for _, labels in stacks} == {1, 2}
+    assert all(labels[-1] == 16000 + int(target) for target, labels in stacks), "node 3 has label 16003"
+    assert len(lists) == 14 * 13
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--labels", "3"], "--labels 3: must be from 1 to 2"),
-        (["--labels", "2", "--export", "frr-ospf"], "--export writes weights without segments: leave --labels 2 out"),
+        (
+            ["--labels", "2", "--export", "frr-ospf"],
+            "--export frr-ospf: has no segments of weights; with --labels 2 only segment-routing has",
+        ),
     ],
 )
 def test_what_segments_cannot_be_is_said(

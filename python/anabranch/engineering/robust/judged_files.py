@@ -105,7 +105,7 @@ def _are_shares(values: Any) -> bool:
 
 
 def _segments(segments: Any, weights: Floats, network: Network) -> Routing:
-    from anabranch.engineering.weights.two_segments import routing
+    from anabranch.engineering.weights.intermediate_nodes import routing
 
     place = {name: index for index, name in enumerate(network.names)}
     entries: list[tuple[int, int, int, float]] = []

@@ -11,8 +11,8 @@ from anabranch.engineering.robust.ecmp import EqualCostPaths, LinkArrays
 from anabranch.engineering.weights.documents import as_routes
 from anabranch.engineering.weights.finding import Found, find
 from anabranch.engineering.weights.flow import OptimalFlow, optimal_flow
+from anabranch.engineering.weights.intermediate_nodes import TwoSegments, two_segments
 from anabranch.engineering.weights.judged import Judged, inverse_capacity, judge, with_costs
-from anabranch.engineering.weights.two_segments import TwoSegments, two_segments
 
 __all__ = [
     "EqualCostPaths",

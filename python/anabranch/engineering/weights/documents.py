@@ -8,8 +8,8 @@ from anabranch.engineering.robust.network import Network
 from anabranch.engineering.routes.export.segments import ShortestPaths
 from anabranch.engineering.routes.model import Path, Route, Routes
 from anabranch.engineering.weights.finding import Found
+from anabranch.engineering.weights.intermediate_nodes import TwoSegments
 from anabranch.engineering.weights.judged import with_costs
-from anabranch.engineering.weights.two_segments import TwoSegments
 from anabranch.foundation.array_types import Floats
 
 

@@ -18,7 +18,7 @@ from anabranch.engineering.routes.export.formats import FORMATS, ExportFormat, d
 from anabranch.engineering.routes.export.json_file import read_json
 from anabranch.engineering.routes.export.plan import AddressPlan, make_plan
 from anabranch.engineering.routes.export.reading import ReadBack, read_back
-from anabranch.engineering.routes.export.write import export, make, manifest, require_target, warnings
+from anabranch.engineering.routes.export.write import export, make, manifest, require_target
 
 __all__ = [
     "FORMATS",
@@ -35,5 +35,4 @@ __all__ = [
     "read_back",
     "read_json",
     "require_target",
-    "warnings",
 ]

@@ -1,19 +1,32 @@
 """Segment lists as JSON: for each path of each pair its segments, as SRv6 identifiers and as SR-MPLS labels."""
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from anabranch.engineering.routes.export.files import Files, document
 from anabranch.engineering.routes.export.forwarding import paths
 from anabranch.engineering.routes.export.plan import AddressPlan
 from anabranch.engineering.routes.export.segments import Metric, Segment, ShortestPaths, compress
-from anabranch.engineering.routes.model import Routes
+from anabranch.engineering.routes.model import Route, Routes
 
 NAME = "segment-lists.json"
 
 
-def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files:
-    """One document; ``igp`` is the metric by which the routers' own protocol is to find shortest paths."""
+Via = Mapping[tuple[str, str], Sequence[tuple[str | None, float]]]
+"""For a source and a destination, intermediate nodes (``None`` for none) with their fractions of the traffic."""
+
+
+def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count", via: Via | None = None) -> Files:
+    """One document; ``igp`` is the metric by which the routers' own protocol is to find shortest paths.
+
+    With ``via``, the protocol's equal-cost paths lead from segment to segment: each pair of the routes has at most two, and no path of nodes.
+    """
     shortest = ShortestPaths(routes.topology, igp)
+    if via is not None:
+        return _document(
+            routes, plan, shortest, [_by_nodes(plan, route, via) for route in routes.routes if route.paths]
+        )
     pairs = [
         {
             "src": source,
@@ -23,12 +36,26 @@ def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count") -> Files
         }
         for (source, target), ways in paths(routes).items()
     ]
+    return _document(routes, plan, shortest, pairs)
+
+
+def _by_nodes(plan: AddressPlan, route: Route, via: Via) -> dict[str, Any]:
+    paths = []
+    for node, share in via.get((route.source, route.target), [(None, 1.0)]):
+        stops = [route.source, *([] if node in (None, route.source) else [node]), route.target]
+        segments = tuple(Segment("node", one, other) for one, other in pairwise(stops))
+        paths.append(_record(plan, None, share, segments))
+    prefix = str(plan.nodes[route.target].prefix)
+    return {"src": route.source, "dst": route.target, "prefix": prefix, "paths": paths}
+
+
+def _document(routes: Routes, plan: AddressPlan, shortest: ShortestPaths, pairs: list[dict[str, Any]]) -> Files:
     costs = [
         {"src": source, "dst": target, "cost": cost}
         for source, ends in shortest.costs.items()
         for target, cost in ends.items()
     ]
-    head = {"topology": routes.topology.name, "igp": {"metric": igp, "costs": costs}}
+    head = {"topology": routes.topology.name, "igp": {"metric": shortest.metric, "costs": costs}}
     return Files({NAME: document(head, "pairs", pairs)})
 
 
@@ -62,9 +89,11 @@ def labels(plan: AddressPlan, segments: tuple[Segment, ...]) -> list[int]:
     ]
 
 
-def _record(plan: AddressPlan, nodes: tuple[str, ...], share: float, segments: tuple[Segment, ...]) -> dict[str, Any]:
+def _record(
+    plan: AddressPlan, nodes: tuple[str, ...] | None, share: float, segments: tuple[Segment, ...]
+) -> dict[str, Any]:
     return {
-        "path": list(nodes),
+        "path": None if nodes is None else list(nodes),
         "fraction": share,
         "segments": [{"kind": segment.kind, "src": segment.source, "dst": segment.target} for segment in segments],
         "srv6": srv6(plan, segments),

@@ -79,12 +79,6 @@ def manifest(directory: Path) -> dict[str, Any]:
     return found
 
 
-def warnings(directory: Path) -> list[str]:
-    """The warnings of the export in this directory."""
-    found: list[str] = manifest(directory)["warnings"]
-    return found
-
-
 def _manifest(routes: Routes, format: str, made: Files) -> dict[str, Any]:
     return {
         "anabranch": version(),

@@ -1,6 +1,6 @@
 """Two-segment routing: traffic goes to its destination directly, or first to one intermediate node, so packets have at most two labels.
 
-Each segment follows equal-cost multipath by given weights. The shares of intermediate nodes that make the greatest utilisation least are a
+Each segment follows equal-cost multipath by given weights. No packet passes a node twice. The shares of intermediate nodes that make the greatest utilisation least are a
 linear program (Bhatia, Hao, Kodialam and Lakshman, "Optimized Network Traffic Engineering using Segment Routing", INFOCOM 2015). It is solved
 by column generation: the prices of links tell which intermediate node would be cheaper. They also prove a lower bound.
 """
@@ -18,7 +18,7 @@ from anabranch.engineering.robust.judging import Routing
 from anabranch.engineering.robust.lp import LinearProgram, OutOfTime
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.splits import Crossings
-from anabranch.foundation.array_types import Floats, Integers
+from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 GAP = 1e-4
 _MOST_NUMBERS = 2**27
@@ -41,7 +41,7 @@ class TwoSegments:
     loads: Floats
     """The greatest utilisation of a link under each matrix."""
     lower_bound: float
-    """No shares over any intermediate nodes have a smaller greatest utilisation with these weights."""
+    """No shares over intermediate nodes have a smaller greatest utilisation with these weights, if no packet passes a node twice."""
 
     @property
     def load(self) -> float:
@@ -62,6 +62,13 @@ class TwoSegments:
             node = None if via == target else names[via]
             found.setdefault((source, target), []).append({"node": node, "fraction": share})
         return [{"src": names[source], "dst": names[target], "via": ways} for (source, target), ways in found.items()]
+
+    @property
+    def by_pair(self) -> dict[tuple[str, str], list[tuple[str | None, float]]]:
+        """The intermediate nodes (``None`` for none) and fractions by source and destination, as an export takes them."""
+        return {
+            (one["src"], one["dst"]): [(way["node"], way["fraction"]) for way in one["via"]] for one in self.records()
+        }
 
     def routing(self) -> Routing:
         """Where packets go, to be judged, also after failures.
@@ -123,6 +130,19 @@ def unit_flows(links: LinkArrays, weights: Floats) -> Floats:
     return flows
 
 
+def loopless(distance: Floats, sources: Integers, targets: Integers) -> Booleans:
+    """For each pair and intermediate node whether no packet passes a node twice, shape (pairs, nodes); ``distance`` from node to node."""
+    allowed = np.zeros((len(sources), len(distance)), dtype=bool)
+    for via in range(len(distance)):
+        # nodes on some shortest path to, and from, the intermediate node, itself apart
+        before = np.isfinite(distance[:, [via]]) & (distance + distance[:, via] == distance[:, [via]])
+        after = np.isfinite(distance[[via]].T) & (distance[via][None] + distance.T == distance[via][:, None])
+        before[:, via] = after[:, via] = False
+        reached = np.isfinite(distance[sources, via]) & np.isfinite(distance[via, targets])
+        allowed[:, via] = reached & ~(before[sources] & after[targets]).any(axis=1)
+    return allowed
+
+
 def two_segments(
     network: Network, weights: Floats, rates: Floats, limit_s: float = np.inf, gap: float = GAP
 ) -> TwoSegments:
@@ -147,7 +167,7 @@ def two_segments(
         raise RobustError(
             f"{network.topology.name}: {network.names[sources[cut]]} -> {network.names[targets[cut]]} has traffic, but no path"
         )
-    reachable = np.isfinite(distance[sources]) & np.isfinite(distance[:, targets].T)
+    allowed = loopless(distance, sources, targets)
     pair, via = np.arange(len(sources)), targets.copy()
     best, bound = (pair, via, np.ones(len(pair))), 0.0
     least = _loads(network, flows, amounts, sources, targets, *best).max()
@@ -163,7 +183,7 @@ def two_segments(
             best, least = (pair, via, shares), load
         toll = np.tensordot(prices, flows, axes=(1, 0))
         costs = np.einsum("kp,kpm->pm", amounts, toll[:, sources] + toll[:, :, targets].transpose(0, 2, 1))
-        costs = np.where(reachable, costs, np.inf)
+        costs = np.where(allowed, costs, np.inf)
         cheapest = costs.argmin(axis=1)
         bound = max(bound, float(costs.min(axis=1).sum() / (prices.sum(axis=0) @ network.capacity)))
         known = np.full(len(sources), np.inf)
