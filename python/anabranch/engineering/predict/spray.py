@@ -27,7 +27,7 @@ TOLERATED, USUAL_WINDOW, DISORDER = 1.25, 16.0, 0.3
 """Of packets in turn: equation 8."""
 FILLED = 0.5
 """Packets in all queues when one overflows, in units of its limit, where packets draw their path (equation 3)."""
-SHARPNESS = 4.0
+SHARPNESS = 3.5
 """How sharply the smaller of two limits decides (equation 5)."""
 RACK_RECOVERIES = 16
 """Recoveries after which RACK's window is the first one again (RFC 8985 section 6.2)."""
@@ -233,7 +233,7 @@ def _counting_limit(flow: _Flow) -> float:
     if _most_overtaking(delays, flow.packet_s) < threshold:
         return math.inf
     count = len(delays)
-    usual = TOLERATED * threshold / 3 * count / (count - 1) / (flow.spread_s + DISORDER * flow.packet_s)
+    usual = TOLERATED * (threshold - 1) / 2 * count / (count - 1) / (flow.spread_s + DISORDER * flow.packet_s)
     return float(usual * (USUAL_WINDOW / (usual * flow.rtt_s)) ** 0.125)
 
 
