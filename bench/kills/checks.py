@@ -11,6 +11,7 @@ import polars as pl
 
 from anabranch.results.files import MANIFEST, REPORT
 from anabranch.results.stored import RESULT, WORKSPACE, StoredResult
+from anabranch.runs.kept import KeptRuns
 
 _UNFINISHED = ".partial"
 _INTERNAL = (WORKSPACE, ".lock", "finished")
@@ -39,8 +40,8 @@ def _has_result(folder: Path) -> bool:
 
 def finished_runs(place: Path) -> set[str]:
     """The finished runs that are kept in a folder."""
-    folders = [*place.glob("**/finished/*"), *place.glob("**/.anabranch/finished/*")] if place.is_dir() else []
-    return {path.name for path in folders if not path.name.endswith(_UNFINISHED)}
+    folders = [*place.glob("**/finished"), *place.glob("**/.anabranch/finished")] if place.is_dir() else []
+    return {name for folder in folders for name in KeptRuns(folder).finished()}
 
 
 def torn(place: Path) -> list[str]:

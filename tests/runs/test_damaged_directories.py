@@ -23,7 +23,7 @@ from tests.sweep_plans import sweep
 FLIPS = int(os.environ.get("FLIPS", "100"))
 SAMPLED = Scenario.from_toml(LINE.replace("[run]", '[run]\nsample = "100ms"\nseeds = 3'))
 PLAIN = Scenario.from_toml(LINE.replace("[run]", "[run]\nseeds = 3"))
-"""Its runs have no series, so each finished run is one file."""
+"""Its runs have no series, so all finished runs are in one file."""
 
 
 @pytest.fixture(scope="module")

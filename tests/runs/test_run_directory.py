@@ -21,6 +21,7 @@ from anabranch.pages import report
 from anabranch.results.manifest import FORMAT, ManifestError
 from anabranch.results.result import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
+from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
 from tests.fake_simulation import FakeSimulation, interrupt_runs
 from tests.report_fixture import write_run_directory
@@ -187,7 +188,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
             design(tmp_path / "out")
     left = tmp_path / "out" / ".anabranch"
     assert sorted(path.name for path in left.iterdir()) == ["finished", "purpose"]
-    assert len(list((left / "finished").iterdir())) == 20
+    assert len(KeptRuns(left / "finished").finished()) == 20
     assert design(tmp_path / "out").kept_runs == 20
     assert not left.exists()
 

@@ -112,7 +112,7 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
         """Remove unneeded files and release the lock; finished runs stay if the result is not complete."""
         try:
             self._sweep()
-            if not self._folder.exists(RESULT) and (self._is_complete or not self.kept.count()):
+            if not self._folder.exists(RESULT) and (self._is_complete or not self.kept.finished()):
                 self.kept.clear()
                 self._workspace.remove(_PURPOSE)
         except OSError as error:

@@ -158,7 +158,7 @@ def execute_all(
                     for plan, own, runs in zip(plans, directories, planned, strict=True)
                 ]
             except FileError as error:
-                count = sum(store.count() for store in {run.kept for run in together})
+                count = sum(len(store.finished()) for store in {run.kept for run in together})
                 raise FileError(f"{error}{_KEPT.format(count) if count else ''}") from None
     if signals.came and not any(result.interrupted for result in results):  # it came while whole tables were written
         raise KeyboardInterrupt

@@ -1,29 +1,31 @@
-"""The record of a finished run in one file: facts, and the columns of its tables as the core gives them.
+"""Records of finished runs, one after another in a file: facts, and the columns of the tables as the core gives them.
 
-The first line is the CRC-32 of all that follows. The second is JSON: the facts, and the columns of each table by name. A column of texts or
-paths is listed there. Another one has its type and its number of values there, and the values follow the line, one column after another.
+A record begins with a line: ``run``, the run's name, the number of bytes after the line, and the CRC-32 of the name and these bytes. The second
+line is JSON: the facts, and the columns of each table by name. A column of texts or paths is listed there. Another one has its type and its
+number of values there, and the values follow the line, one column after another, compressed.
+
+A reader looks for the next such line after bytes that are no whole record. So a record that is damaged, or was cut off by a kill, costs no other.
 """
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from anabranch.foundation.checksums import DamagedError
 from anabranch.foundation.json_text import json_line
 
 Tables = Mapping[str, Mapping[str, Any]]
 """The columns of tables as the core gives them, by the table's name."""
-_SEAL = b"%08x\n"
-_SEALED = len(_SEAL % 0)
+_HEAD = re.compile(rb"run ([0-9a-f]{64}) ([0-9]{1,15}) ([0-9a-f]{8})\n")
 _LEVEL = 1
 """The compression of zlib: many columns of a large run have equal values, and the fastest level finds that."""
 
 
-def encoded(facts: Mapping[str, Any], tables: Tables) -> bytes:
-    """The contents of the file."""
+def encoded(key: str, facts: Mapping[str, Any], tables: Tables) -> tuple[bytes, bytes]:
+    """The first line of a record, and the bytes after it."""
     described: dict[str, dict[str, Any]] = {}
     arrays = []
     for table, columns in tables.items():
@@ -34,23 +36,34 @@ def encoded(facts: Mapping[str, Any], tables: Tables) -> bytes:
                 arrays.append(values.tobytes())
             else:
                 own[name] = list(values)
-    head = json_line({"facts": facts, "tables": described}) + b"\n"
-    body = head + zlib.compress(b"".join(arrays), _LEVEL)
-    return _SEAL % zlib.crc32(body) + body
+    line = json_line({"facts": facts, "tables": described}) + b"\n"
+    body = line + zlib.compress(b"".join(arrays), _LEVEL)
+    return b"run %s %d %08x\n" % (key.encode(), len(body), zlib.crc32(body, zlib.crc32(key.encode()))), body
 
 
-def decoded(data: bytes) -> tuple[dict[str, Any], Tables]:
-    """The facts and the tables of such contents.
+def places(data: bytes) -> dict[str, tuple[int, int]]:
+    """Where the bytes after the first line of each whole record begin, and how many they are, by the run's name."""
+    found, position = {}, 0
+    while head := _HEAD.search(data, position):
+        key, begin, length = head[1], head.end(), int(head[2])
+        body = memoryview(data)[begin : begin + length]
+        if len(body) == length and zlib.crc32(body, zlib.crc32(key)) == int(head[3], 16):
+            found[key.decode()] = begin, length
+            position = begin + length
+        else:
+            position = head.start() + 1
+    return found
+
+
+def decoded(body: bytes) -> tuple[dict[str, Any], Tables]:
+    """The facts and the tables of the bytes after the first line of a record.
 
     Raises:
-        DamagedError: they are not as they were written.
-        ValueError, KeyError, TypeError, zlib.error: somebody else has written them.
+        ValueError, KeyError, TypeError, AttributeError, zlib.error: this module has not written them.
     """
-    if data[:_SEALED] != _SEAL % zlib.crc32(memoryview(data)[_SEALED:]):
-        raise DamagedError("is damaged")
-    end = data.index(b"\n", _SEALED) + 1
-    document = json.loads(data[_SEALED:end])
-    values, position = zlib.decompress(memoryview(data)[end:]), 0
+    end = body.index(b"\n") + 1
+    document = json.loads(body[:end])
+    values, position = zlib.decompress(memoryview(body)[end:]), 0
     tables: dict[str, dict[str, Any]] = {}
     for table, columns in document["tables"].items():
         own = tables[table] = {}
