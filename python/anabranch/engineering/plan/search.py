@@ -60,7 +60,7 @@ class _Effort:
         return self.starts + 2 * self.rounds
 
 
-_LEAST = _Effort(starts=2, rounds=2, programs=ROUNDS, share=1 / 2)
+_LEAST = _Effort(starts=4, rounds=2, programs=ROUNDS, share=1 / 2)
 """At the least load, where all other levels begin."""
 _LEVEL = _Effort(starts=0, rounds=1, programs=3, share=1 / 8)
 """At a level, which begins with the plan of the level below."""
