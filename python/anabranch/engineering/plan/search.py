@@ -205,7 +205,8 @@ class Searcher:
             for index in between:
                 if above.load <= levels.load(index) * (1 + _NOTHING):
                     return above
-                found = self._level(levels.load(index), best, index, self._lowered(index, above))
+                load = levels.load(index)
+                found = self._level(load, self._rounded(best, load), index, self._lowered(index, above))
                 if found.improves(best) and above.improves(found):
                     best = found
         return best
@@ -218,7 +219,8 @@ class Searcher:
     def _plan_of_least(self) -> SearchResult:
         """The plan for the least load, where shares of linear programs are not rounded."""
         if self._of_least is None:
-            self._of_least = self._level(self.least.worst_case_load, self._starts[0], 0, None, _LEAST)
+            with self._apart():
+                self._of_least = self._level(self.least.worst_case_load, self._starts[0], 0, None, _LEAST)
         return self._of_least
 
     def _descend(self, coarse: range, free: SearchResult) -> None:
@@ -242,13 +244,19 @@ class Searcher:
         assert self._descended is not None
         while len(self._coarse) <= number:
             if not self._coarse:
-                before = self._judged(self._plan_of_least().splits, self._base)
-                found = self._level(self._base, before, 1, None)
+                before = self._plan_of_least()
+                found = self._level(self._base, self._rounded(before, self._base), 1, None)
             else:
                 index, before = begin + levels.FINE * (len(self._coarse) - 1), self._coarse[-1]
-                found = self._level(levels.load(index), before, index, self._descended.get(index))
+                load = levels.load(index)
+                found = self._level(load, self._rounded(before, load), index, self._descended.get(index))
             self._coarse.append(found if found.improves(before) else before)
         return self._coarse[number]
+
+    def _rounded(self, found: SearchResult, load: float) -> SearchResult:
+        """What a search for more load begins with: the plan for the least load has shares that may depend on the machine."""
+        whole = self._judged(found.splits, load)
+        return whole if whole.load <= load * (1 + _NOTHING) else found
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
