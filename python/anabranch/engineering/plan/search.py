@@ -277,6 +277,7 @@ class Searcher:
                 self._local(inf, _HOT, self.best.splits, self.moves)
             if self.best.penalty <= _NOTHING:
                 self._lower()
+            self._offer(self._starts[0], inf)  # where splits cost nothing, no routing has less load
             self._free = self.best
         return self._free
 
