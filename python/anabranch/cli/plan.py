@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from anabranch.cli.candidate_paths import candidate_paths, require_range, require_used
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import (
@@ -20,8 +21,6 @@ from anabranch.cli.options import (
     Json,
     Part,
     TopologyName,
-    Whole,
-    between,
     rate_bps,
     seconds,
 )
@@ -44,7 +43,12 @@ class Allowed:
     load: Annotated[
         float, Parameter(help="The worst-case load that no link may exceed; above 1 if the network is too small.")
     ] = 0.9
-    paths: Annotated[Whole, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
+    paths: Annotated[
+        str, Parameter(help="Candidate paths per pair: a number of shortest paths, disjoint=N, or a file of paths.")
+    ] = "4"
+    by: Annotated[
+        Literal["hop-count", "delay"] | None, Parameter(help="Path length to minimise: hops unless given.")
+    ] = None
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
     ] = False
@@ -103,11 +107,13 @@ def plan(
     from anabranch.engineering.plan.planning import hybrid
     from anabranch.engineering.plan.progress import Moves
     from anabranch.engineering.plan.ties import in_order
-    from anabranch.engineering.robust.candidates import MOST_PATHS
     from anabranch.engineering.robust.lp import OutOfTime
     from anabranch.network.topologies.warned import load_warned
 
-    between("--paths", allowed.paths, allowed.paths, 1, MOST_PATHS)
+    if allowed.paths == "all":
+        raise UsageError("--paths all: a plan chooses among candidates; give a number of them, as in --paths 4")
+    require_range(allowed.paths)
+    require_used(allowed.paths, allowed.by is not None, False)
     load = allowed.load
     if not 0 < load < float("inf"):
         raise UsageError(f"--load {load:g}: must be more than 0, such as 0.9; 1 is the whole capacity of a link")
@@ -119,7 +125,9 @@ def plan(
     network = robust.Network.of(in_order(load_warned(topology, directed, part, given)), capacity_bps)
     exporting.require(network.topology.name, network.topology)
     model = traffic.model(network)
-    problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
+    problem = robust.Problem(
+        network, model, candidate_paths(network, allowed.paths, allowed.by or "hop-count", "delay")
+    )
     connection = Connection(rate_bps("--flow", transport.flow))
     tolerating = tolerant_pairs(transport.tolerant, network)
     with Moves() as progress:

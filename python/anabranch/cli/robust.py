@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from anabranch.cli.candidate_paths import candidate_paths, require_range, require_used
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.exporting import Exporting
 from anabranch.cli.lost_traffic import lost_lines
@@ -25,7 +26,6 @@ from anabranch.cli.options import (
     TopologyName,
     Whole,
     at_least,
-    between,
     rate_bps,
     require_svg,
     seconds,
@@ -232,12 +232,8 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
     Raises:
         UsageError: names the option, its value and the range.
     """
-    from anabranch.engineering.robust.candidates import MOST_PATHS
-
     at_least(0, draws=candidates.draws)
-    number = candidates.paths.removeprefix("disjoint=")
-    if number.isdecimal():
-        between("--paths", candidates.paths, int(number), 1, MOST_PATHS)
+    require_range(candidates.paths)
     if not 0 <= candidates.single <= 1:
         raise UsageError(f"--single {100 * candidates.single:g}%: must be from 0% to 100%")
     if not 0 <= solving.gap < 1:
@@ -265,11 +261,7 @@ def _require_used(
     for option in ("--draws", "--picture"):
         if option in given and not candidates.sweep:
             raise UsageError(f"{option} goes with --sweep")
-    by_number, disjoint = candidates.paths.isdecimal(), candidates.paths.startswith("disjoint=")
-    if "--ties" in given and not by_number:
-        raise UsageError(f"--ties goes with a number of --paths, not with {candidates.paths}")
-    if "--by" in given and not (by_number or disjoint):
-        raise UsageError(f"--by goes with a number of --paths or disjoint=N, not with {candidates.paths}")
+    require_used(candidates.paths, "--by" in given, "--ties" in given)
 
 
 def _require_closed(method: str, gap: float, wanted: float) -> None:
@@ -319,23 +311,10 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
 
 def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) -> "Problem":
     from anabranch.engineering import robust
-    from anabranch.engineering.robust.files import path_lists
 
-    paths, by = candidates.paths, candidates.by
-    if paths == "all":
+    if candidates.paths == "all":
         return robust.Problem.over_all_paths(network, model)
-    number = paths.removeprefix("disjoint=")
-    if paths.isdecimal():
-        chosen = robust.shortest(network, int(paths), by, candidates.ties)
-    elif number.isdecimal():
-        chosen = robust.disjoint(network, int(number), by)
-    elif Path(paths).exists():
-        try:
-            chosen = robust.given(network, path_lists(Path(paths)))
-        except robust.RobustError as error:
-            raise robust.RobustError(f"--paths {paths}: {error}") from None
-    else:
-        raise robust.RobustError(f'--paths {paths}: must be a number, "all", disjoint=N, or a file of paths')
+    chosen = candidate_paths(network, candidates.paths, candidates.by, candidates.ties)
     return robust.Problem(network, model, chosen)
 
 

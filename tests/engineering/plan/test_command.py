@@ -221,3 +221,66 @@ def test_an_unknown_node_is_named_with_its_line(tmp_path: Path, capsys: pytest.C
 def test_without_traffic_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["plan", "nsfnet", "--capacity", "500Mbps"]) == 2
     assert "give --hose, --pipe, both, or --matrix" in capsys.readouterr().err
+
+
+@pytest.fixture
+def triangle(tmp_path: Path) -> list[str]:
+    """From A to B: 10 ms directly, 2 ms over C. All links have 10 Mbit/s, and A sends 8 Mbit/s to B."""
+    (tmp_path / "triangle.csv").write_text(
+        "source,target,capacity,delay\nA,B,10Mbps,10ms\nA,C,10Mbps,1ms\nC,B,10Mbps,1ms\n"
+    )
+    (tmp_path / "matrix.csv").write_text("source,target,rate\nA,B,8Mbps\n")
+    return [
+        "plan",
+        str(tmp_path / "triangle.csv"),
+        "--pipe",
+        str(tmp_path / "matrix.csv"),
+        "--flow",
+        "1Mbps",
+        "--json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paths", "load", "used"),
+    [
+        (["--paths", "1"], "0.8", [["A", "B"]]),
+        (["--paths", "1", "--by", "delay"], "0.8", [["A", "C", "B"]]),
+        (["--paths", "disjoint=2"], "0.5", [["A", "B"], ["A", "C", "B"]]),
+        (["--paths", "FILE"], "0.8", [["A", "C", "B"]]),
+    ],
+)
+def test_candidates_are_by_delay_disjoint_or_from_a_file(
+    triangle: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    paths: list[str],
+    load: str,
+    used: list[list[str]],
+) -> None:
+    """Half of a link's capacity carries 8 Mbit/s over two disjoint paths only."""
+    ways = ["A C B", "B C A", "A C", "C A", "B C", "C B"]
+    file = tmp_path / "paths.json"
+    file.write_text(json.dumps([way.split() for way in ways]))
+    assert status([*triangle, *(str(file) if one == "FILE" else one for one in paths), "--load", load]) == 0
+    (split,) = json.loads(capsys.readouterr().out)["splits"]
+    assert sorted(path["path"] for path in split["paths"]) == used
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--paths", "all"], "--paths all: a plan chooses among candidates; give a number of them, as in --paths 4"),
+        (["--paths", "none.txt"], "--paths none.txt: must be a number"),
+        (
+            ["--paths", "none.txt", "--by", "delay"],
+            "--by goes with a number of --paths or disjoint=N, not with none.txt",
+        ),
+        (["--paths", "disjoint=0"], "must be from 1 to 1,000,000"),
+    ],
+)
+def test_candidates_that_are_none_are_refused(
+    triangle: list[str], capsys: pytest.CaptureFixture[str], given: list[str], expected: str
+) -> None:
+    assert status([*triangle, *given]) != 0
+    assert expected in capsys.readouterr().err

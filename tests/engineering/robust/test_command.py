@@ -350,3 +350,16 @@ def test_the_document_of_protection_has_the_pairs_whose_splits_change(capsys: py
         changed = {(split["src"], split["dst"]): split["paths"] for split in failure["splits"]}
         assert hit - lost <= changed.keys()
         assert all(paths and paths != before[ends] for ends, paths in changed.items())
+
+
+def test_all_pairs_on_a_single_path_need_no_delays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A triangle whose file has no delays: every pair has its own link, of ten times the traffic of a node."""
+    file = tmp_path / "triangle.csv"
+    file.write_text("source,target,capacity\nA,B,10Mbps\nB,C,10Mbps\nA,C,10Mbps\n")
+    command = ["robust", str(file), "--hose", "1Mbps", "--paths", "2", "--json"]
+    assert status([*command, "--single", "100%"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["worst_case_load"] == pytest.approx(0.1)
+    assert [len(split["paths"]) for split in document["splits"]] == [1] * 6
+    assert status([*command, "--single", "50%"]) != 0
+    assert "delay" in capsys.readouterr().err

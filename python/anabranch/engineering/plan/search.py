@@ -60,9 +60,9 @@ class _Effort:
         return self.starts + 2 * self.rounds
 
 
-_BASE = _Effort(starts=4, rounds=_ROUNDS, programs=ROUNDS, share=1.0)
-"""Near the least load, where all other levels begin."""
-_LEVEL = _Effort(starts=1, rounds=1, programs=3, share=1 / 8)
+_LEAST = _Effort(starts=4, rounds=2, programs=ROUNDS, share=1 / 2)
+"""At the least load, where all other levels begin."""
+_LEVEL = _Effort(starts=0, rounds=1, programs=3, share=1 / 8)
 """At a level, which begins with the plan of the level below."""
 
 
@@ -131,6 +131,9 @@ class Searcher:
         """The routing of least load, and shortest paths."""
         self._free: SearchResult | None = None
         """The plan of least load without regard to the load allowed."""
+        self._of_least: SearchResult | None = None
+        self._descended: dict[int, SearchResult] | None = None
+        """What was found at coarse levels from the plan without loss downwards."""
         self._coarse: list[SearchResult] = []
         """The plans for the base and for the coarse levels from there up: each improves the one before, or is the same."""
         self.best: SearchResult | None = None
@@ -178,17 +181,22 @@ class Searcher:
         free = self._without_limit()
         if free.load <= load * (1 + _NOTHING):
             return free
-        if self._ends < inf:  # a search that is cut short has something for this load
+        if self._ends < inf:  # A search that is cut short has something for this load
             with self._apart():
-                self._level(load, self._starts[0], 0)
+                self.best, self._seed = None, SEED
+                self._local(load, _WARM, free.splits, self.moves)
+                self._level(load, self.best or self._starts[0], 0, None)
         base = self._base
-        if load < base * (1 - _NOTHING):
-            return self._at_least_load()
-        first, last = levels.index(base) + 1, levels.index(load)
+        first, last, top = (levels.index(one) for one in (base, load, free.load))
+        first += 1
         below = last - last % levels.FINE
         begin = first + -first % levels.FINE
         coarse, between = range(begin, last + 1, levels.FINE), range(max(first, below + 1), last + 1)
-        self._most_searches = self._searches + _BASE.searches + _LEVEL.searches * (len(coarse) + 1 + len(between))
+        self._most_searches = self._searches + _LEAST.searches + (top - begin) // levels.FINE + 1
+        self._most_searches += _LEVEL.searches * (len(coarse) + 2) + (1 + _LEVEL.searches) * len(between)
+        if load < base * (1 - _NOTHING):
+            return self._plan_of_least()
+        self._descend(range(begin, top + 1, levels.FINE), free)
         best = self._plan_of_coarse(len(coarse), begin)
         if not between:
             return best
@@ -197,7 +205,8 @@ class Searcher:
             for index in between:
                 if above.load <= levels.load(index) * (1 + _NOTHING):
                     return above
-                found = self._level(levels.load(index), best, index)
+                load = levels.load(index)
+                found = self._level(load, self._rounded(best, load), index, self._lowered(index, above))
                 if found.improves(best) and above.improves(found):
                     best = found
         return best
@@ -207,26 +216,47 @@ class Searcher:
         """Where the levels begin: so near the least load that splits of a linear program, rounded, keep to it."""
         return self.least.worst_case_load * (1 + 2 * MARGIN)
 
-    def _at_least_load(self) -> SearchResult:
-        """The plan for the least load, where shares of linear programs are not rounded; the plan for more load improves it."""
-        self._most_searches = self._searches + 2 * _BASE.searches
-        above = self._plan_of_coarse(0, 0)
-        if above.load <= self.least.worst_case_load * (1 + _NOTHING):
-            return above
-        with self._apart():
-            found = self._level(self.least.worst_case_load, self._starts[0], 0, _BASE)
-        return found if above.improves(found) else self._starts[0]
+    def _plan_of_least(self) -> SearchResult:
+        """The plan for the least load, where shares of linear programs are not rounded."""
+        if self._of_least is None:
+            with self._apart():
+                self._of_least = self._level(self.least.worst_case_load, self._starts[0], 0, None, _LEAST)
+        return self._of_least
+
+    def _descend(self, coarse: range, free: SearchResult) -> None:
+        """Lower the load of the plan without loss from level to level: many plans for much load are near it."""
+        if self._descended is None:
+            found, plan = {}, free
+            for index in reversed(coarse):
+                lowered = self._lowered(index, plan)
+                if lowered is not None:
+                    found[index] = plan = lowered
+            self._descended = found
+
+    def _lowered(self, index: int, above: SearchResult) -> SearchResult | None:
+        """The cheapest splits within a level that are found from splits of more load."""
+        self.best, self._seed = None, SEED + _LEAST.searches * abs(index)
+        self._local(levels.load(index), _WARM, above.splits, round(self.moves * _LEVEL.share))
+        return self.best
 
     def _plan_of_coarse(self, number: int, begin: int) -> SearchResult:
         """The plan for the base, if the number is 0, or for that coarse level above it; ``begin`` is the index of the first."""
+        assert self._descended is not None
         while len(self._coarse) <= number:
             if not self._coarse:
-                self._coarse.append(self._level(self._base, self._judged(self.least.splits, self._base), 0, _BASE))
-                continue
-            index, before = begin + levels.FINE * (len(self._coarse) - 1), self._coarse[-1]
-            found = self._level(levels.load(index), before, index)
+                before = self._plan_of_least()
+                found = self._level(self._base, self._rounded(before, self._base), 1, None)
+            else:
+                index, before = begin + levels.FINE * (len(self._coarse) - 1), self._coarse[-1]
+                load = levels.load(index)
+                found = self._level(load, self._rounded(before, load), index, self._descended.get(index))
             self._coarse.append(found if found.improves(before) else before)
         return self._coarse[number]
+
+    def _rounded(self, found: SearchResult, load: float) -> SearchResult:
+        """What a search for more load begins with: the plan for the least load has shares that may depend on the machine."""
+        whole = self._judged(found.splits, load)
+        return whole if whole.load <= load * (1 + _NOTHING) else found
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
@@ -247,12 +277,17 @@ class Searcher:
                 self._local(inf, _HOT, self.best.splits, self.moves)
             if self.best.penalty <= _NOTHING:
                 self._lower()
+            self._offer(self._starts[0], inf)  # where splits cost nothing, no routing has less load
             self._free = self.best
         return self._free
 
-    def _level(self, load: float, start: SearchResult, seed: int, effort: _Effort = _LEVEL) -> SearchResult:
-        """The cheapest splits found within a load, from some within it. ``seed`` is another one for each load."""
-        self.best, self._seed = start, SEED + _BASE.searches * abs(seed)
+    def _level(
+        self, load: float, start: SearchResult, seed: int, other: SearchResult | None, effort: _Effort = _LEVEL
+    ) -> SearchResult:
+        """The cheapest splits found within a load, from some within it, and from others if there are. ``seed`` is another one for each load."""
+        self.best, self._seed = start, SEED + _LEAST.searches * abs(seed)
+        if other is not None:
+            self._offer(other, load)
         moves = round(self.moves * effort.share)
         room = load * (1 - MARGIN)
         within = room if self.least.worst_case_load <= room else load

@@ -22,9 +22,11 @@ def single_path_pairs(candidates: Candidates, percent: float, sending: Booleans)
     """
     if not 0 <= percent <= 100:
         raise RobustError(f"{percent:g} percent of the pairs on a single path: must be from 0 to 100")
+    count = floor(int(sending.sum()) * percent / 100 + 0.5)
+    if count == sending.sum():  # delays make no difference, and the topology may not say them
+        return np.flatnonzero(sending)
     longest = np.rint(np.maximum.reduceat(candidates.delays, candidates.first[:-1]) / _SAME_S)
     order = np.argsort(-longest, kind="stable")
-    count = floor(int(sending.sum()) * percent / 100 + 0.5)
     return np.sort(order[sending[order]][:count])
 
 
