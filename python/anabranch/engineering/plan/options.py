@@ -1,6 +1,5 @@
 """The options of each pair for its traffic: a single path or a split, each with its predicted throughput."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -67,7 +66,6 @@ class Options:
         """The option of each pair; all must be there."""
         return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
 
-    @cached_property
     def links(self) -> tuple[Integers, Integers, Floats]:
         """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
         return _links(self.candidates, self.start, self.path, self.fraction)
@@ -108,7 +106,6 @@ class Pool:
         self.tolerant = tolerant
         self._losses = path_losses(candidates)
         self._rows: dict[_Split, tuple[int, float]] = {}
-        self._options: Options | None = None
         fresh: list[tuple[int, _Split]] = []
         first = candidates.first.tolist()
         for pair in range(candidates.network.pairs):
@@ -121,12 +118,6 @@ class Pool:
             ]
         self._take(fresh)
 
-    def copy(self) -> "Pool":
-        """A pool of the same options that grows by itself."""
-        other = copy(self)
-        other._rows = dict(self._rows)
-        return other
-
     def add(self, splits: Splits) -> None:
         """Add the split of every pair as an option."""
         self._take([(pair, split) for pair, split in enumerate(split_of_pairs(splits)) if split not in self._rows])
@@ -134,7 +125,6 @@ class Pool:
     def _take(self, fresh: list[tuple[int, _Split]]) -> None:
         if not fresh:
             return
-        self._options = None
         pair = np.array([pair for pair, _ in fresh])
         start = np.cumsum([0] + [len(split) for _, split in fresh])
         path = np.array([path for _, split in fresh for path, _ in split])
@@ -167,11 +157,6 @@ class Pool:
 
     def options(self) -> Options:
         """All of them."""
-        if self._options is None:
-            self._options = self._listed()
-        return self._options
-
-    def _listed(self) -> Options:
         listed = list(self._rows)
         pair = np.array([pair for pair, _ in self._rows.values()])
         rate = np.array([rate for _, rate in self._rows.values()])

@@ -71,7 +71,7 @@ class Planner:
         self._allowed = inf
         self.tolerant = nobody(problem) if tolerant is None else tolerant
         self._pool = Pool(problem.candidates, self.connection, self.tolerant)
-        self._search = Searcher(problem, self._pool.copy(), report, moves_per_pair, limit_s, self._improve)
+        self._search = Searcher(problem, self._pool, report, moves_per_pair, limit_s, self._improve)
 
     @property
     def least(self) -> RobustRouting:
@@ -113,24 +113,24 @@ class Planner:
 
     def judge(self, splits: Splits, load: float) -> Plan:
         """Splits of the same candidates, as a plan."""
-        return self._plan(splits, load)
+        return self._plan(SearchResult(splits, 0.0, 0.0), load)
 
     def _within(self, load: float, what: str) -> Plan:
         self._allowed = load
-        return self._plan(self._search.within(max(load, self.least.worst_case_load), what).splits, load)
+        return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
 
     def _improve(self, found: SearchResult) -> None:
         if self._improved is not None:
-            self._improved(self._plan(found.splits, self._allowed))
+            self._improved(self._plan(found, self._allowed))
 
-    def _plan(self, splits: Splits, load: float) -> Plan:
+    def _plan(self, found: SearchResult, load: float) -> Plan:
         return Plan(
             self.problem,
             self.connection,
             self.tolerant,
             load,
-            splits,
-            self._pool.throughput(splits),
+            found.splits,
+            self._pool.throughput(found.splits),
             self.least.lower_bound,
             float(self._pool.most[self.problem.sending].sum()),
             self._search.interrupted,
