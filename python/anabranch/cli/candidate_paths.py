@@ -37,7 +37,9 @@ def require_used(paths: str, by: bool, ties: bool) -> None:
         raise UsageError(f"--by goes with a number of --paths or disjoint=N, not with {paths}")
 
 
-def candidate_paths(network: "Network", paths: str, by: "By", ties: "Ties") -> "Candidates":
+def candidate_paths(
+    network: "Network", paths: str, by: "By", ties: "Ties", possible: str = "a number, disjoint=N, or a file of paths"
+) -> "Candidates":
     """A number of shortest paths of each pair, disjoint ones, or those of a file.
 
     Raises:
@@ -52,7 +54,7 @@ def candidate_paths(network: "Network", paths: str, by: "By", ties: "Ties") -> "
     if number.isdecimal():
         return robust.disjoint(network, int(number), by)
     if not Path(paths).exists():
-        raise robust.RobustError(f'--paths {paths}: must be a number, "all", disjoint=N, or a file of paths')
+        raise robust.RobustError(f"--paths {paths}: must be {possible}")
     try:
         return robust.given(network, path_lists(Path(paths)))
     except robust.RobustError as error:

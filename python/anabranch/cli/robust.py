@@ -314,7 +314,9 @@ def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) 
 
     if candidates.paths == "all":
         return robust.Problem.over_all_paths(network, model)
-    chosen = candidate_paths(network, candidates.paths, candidates.by, candidates.ties)
+    chosen = candidate_paths(
+        network, candidates.paths, candidates.by, candidates.ties, 'a number, "all", disjoint=N, or a file of paths'
+    )
     return robust.Problem(network, model, chosen)
 
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
+from anabranch.foundation.progress import Computing
 from anabranch.foundation.suggest import suggest
 from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
 
@@ -28,13 +29,14 @@ def goodput_law(name: str, stack: Stack) -> dict[str, Any]:
     Raises:
         ValueError: says why the stack cannot be predicted.
     """
-    law: dict[str, Any] = json.loads(_law(json.dumps(compiled_stack(name, stack))))
+    with Computing(f"the goodput of {name}"):  # seconds for stacks that measure the rate
+        law: dict[str, Any] = json.loads(_law(json.dumps(compiled_stack(name, stack))))
     return law
 
 
 @lru_cache(maxsize=64)
 def _law(stack: str) -> str:
-    """A table takes up to a second, and every seed and every variant of a scenario asks for it."""
+    """A table takes up to five seconds, and every seed and every variant of a scenario asks for it."""
     return _core.goodput_law(stack)
 
 

@@ -271,7 +271,7 @@ def test_candidates_are_by_delay_disjoint_or_from_a_file(
     ("given", "expected"),
     [
         (["--paths", "all"], "--paths all: a plan chooses among candidates; give a number of them, as in --paths 4"),
-        (["--paths", "none.txt"], "--paths none.txt: must be a number"),
+        (["--paths", "none.txt"], "--paths none.txt: must be a number, disjoint=N, or a file of paths"),
         (
             ["--paths", "none.txt", "--by", "delay"],
             "--by goes with a number of --paths or disjoint=N, not with none.txt",
