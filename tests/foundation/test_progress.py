@@ -48,7 +48,7 @@ def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pyt
 
     monkeypatch.setattr(Reporter, "update", counted_update)
     monkeypatch.setattr(PendingRun, "now_s", property(counted))
-    jobs, runs = 2, 100
+    jobs, runs = 2, 1000
     Scenario.from_toml(LINE).run(seeds=range(runs), jobs=jobs)
     assert runs <= asked[0] <= 2 * runs + jobs * looks[0]
     assert looks[0] > 1
