@@ -1,6 +1,7 @@
 """Fixtures and settings of all tests."""
 
 import fcntl
+import os
 import shutil
 import tempfile
 import time
@@ -14,6 +15,11 @@ from tests.browser import Browser, started
 
 settings.register_profile("anabranch", deadline=None)  # no test depends on how fast the machine is
 settings.load_profile("anabranch")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for routers, for real time, or for a process."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

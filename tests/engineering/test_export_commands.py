@@ -140,7 +140,13 @@ def test_advice_is_written_there_and_back_with_what_routers_cannot_do(capsys: py
 def test_the_program_of_an_own_congestion_control_is_written_with_its_settings() -> None:
     question = Question.of_network("square.csv", pairs=[("a", "c")])
     written = write(advise(question, stacks=["mprc"], time_s=1), Path("advice"))
-    assert {file.name for file in written} == {"advice.toml", "routes.json", "sysctl.conf", "anabranch_mprc.bpf.o"}
+    assert {file.name for file in written} == {
+        "advice.toml",
+        "advice.html",
+        "routes.json",
+        "sysctl.conf",
+        "anabranch_mprc.bpf.o",
+    }
     own = programs.find("anabranch_mprc")
     assert own is not None
     assert Path("advice/anabranch_mprc.bpf.o").read_bytes() == own.read_bytes()

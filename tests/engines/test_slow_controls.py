@@ -166,7 +166,7 @@ def test_a_slow_program_hears_signals(tmp_path: Path, options: list[str]) -> Non
     program = compiled(tmp_path, SLOW, ".cong_avoid = (void *)avoid")
     path = scenario(tmp_path, {"program": program}, rate='capacity = "10Gbps"')
     code, said = interrupted(
-        tmp_path, ["run", path, "--out", "out", "--no-report", *options], signal.SIGINT, "out/.anabranch/finished/*"
+        tmp_path, ["run", path, "--out", "out", "--no-report", *options], signal.SIGINT, "out/.anabranch/lock"
     )
     assert code == 130, said
     assert "Interrupted: 0 of 1 run complete" in said

@@ -74,7 +74,9 @@ def test_the_page_on_transports_names_every_preset_and_detector() -> None:
 def test_the_commands_of_the_models_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the search for plans, which takes seconds for each and runs in tests/engineering/plan."""
     monkeypatch.chdir(tmp_path)
-    Path("my.csv").write_text("source,target,delay,loss\nA,B,5ms,0.1%\nB,A,5ms,0.1%\n", encoding="utf-8")
+    Path("my.csv").write_text(
+        "source,target,capacity,delay,loss\nA,B,1Mbps,5ms,0.1%\nB,A,1Mbps,5ms,0.1%\n", encoding="utf-8"
+    )
     pages = [page.read_text(encoding="utf-8") for page in sorted((GUIDE.parent / "models").glob("*.md"))]
     lines = [
         line for page in pages for line in re.findall(r"^anabranch (?!plan|run)(.*?)(?:\s+#.*)?$", page, re.MULTILINE)

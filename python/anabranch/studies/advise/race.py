@@ -147,7 +147,7 @@ class Race:
         """Longer first runs where the network is slow enough."""
         goodputs = [one.value for one in self.predicted if one is not None]
         if self._laboratory.is_rate and goodputs and max(goodputs) > 0:
-            needed_s = _SEGMENTS * _SEGMENT_BITS / max(goodputs)
+            needed_s = round(_SEGMENTS * _SEGMENT_BITS / max(goodputs), 3)
             self._least_s = min(_MOST_S, max(self._least_s, needed_s))
             self._lengths = dict.fromkeys(self.groups, self._least_s)
 
