@@ -23,7 +23,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A slow test says why it is."""
+    """A slow test says why it is. The papers begin, because they take the longest: last, they would leave other workers idle."""
+    items.sort(key=lambda item: item.path.name != "test_papers.py")
     for item in items:
         for mark in item.iter_markers("slow"):
             if not mark.args:
