@@ -37,7 +37,7 @@ SECOND = 1.0
 NODES, CABLES = 100_000, 300_000
 PAIRS_OF, MANY_PAIRS_OF = 1_000, 5_000
 """Nodes of the networks for all pairs, with three cables each."""
-_FOUR_STACKS = ("--set", "traffic[0].stack=[newreno-dup-ack, cubic-dup-ack, bbr-dup-ack, mprc]")
+_FOUR_STACKS = ("--set", 'traffic[0].stack=["newreno-dup-ack", "cubic-dup-ack", "bbr-dup-ack", "mprc"]')
 ONE_FLOW = """\
 topology.from = "dumbbell"
 traffic = [{ from = "s1", to = "d1", bulk = true, stack = "newreno" }]
