@@ -165,7 +165,11 @@ def _commands(folder: Path) -> list[Waiting]:
             )
         ),
         *_all_pairs(folder),
-        _command("one `westwood` flow in `predict`", "run", "westwood.toml", "--engine", "predict", "--no-report"),
+        _command(
+            "one `westwood` flow in `predict`",
+            *("run", "westwood.toml", "--engine", "predict", "--no-report"),
+            has_earlier=False,
+        ),
         *(
             _command(f"`plan` of AttMpls, load {load}", *_plan("topozoo/AttMpls", "200Mbps", load))
             for load in ("0.9", "0.59")
