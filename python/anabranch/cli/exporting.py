@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from anabranch.engineering.routes import Routes
     from anabranch.network.topologies import Topology
 
+FORMATS = "ip-route, srv6, frr, frr-ospf, frr-isis, frr-segment-routing, openflow13, openflow15, segment-routing, containerlab, json, scenario"
+"""The names of all formats, for ``--help``, which does not import them."""
 Interfaces = Annotated[
     Path | None,
     Parameter(
@@ -32,10 +34,7 @@ class Exporting:
 
     export: Annotated[
         str | None,
-        Parameter(
-            help="Write it for real routers: ip-route, srv6, frr, frr-ospf, frr-isis, frr-segment-routing, openflow13, openflow15, "
-            "segment-routing, containerlab, json, scenario."
-        ),
+        Parameter(help=f"Write it for real routers: {FORMATS}."),
     ] = None
     into: Annotated[
         Path | None, Parameter(help="With --export: write into this directory (default TOPOLOGY-FORMAT).")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
-from anabranch.cli.exporting import Interfaces, require_format, say_written
+from anabranch.cli.exporting import FORMATS, Interfaces, require_format, say_written
 from anabranch.cli.options import (
     COMPARISON,
     EXPORT,
@@ -129,10 +129,7 @@ class Exporting:
 
     export: Annotated[
         str | None,
-        Parameter(
-            help="Write the routes for real routers: ip-route, srv6, frr, frr-ospf, frr-isis, frr-segment-routing, openflow13, openflow15, "
-            "segment-routing, containerlab, json, scenario."
-        ),
+        Parameter(help=f"Write the routes for real routers: {FORMATS}."),
     ] = None
     out: Annotated[
         Path | None,

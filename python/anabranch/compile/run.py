@@ -41,7 +41,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
 
 
 class SameForAllSeeds:
-    """What the runs of a variant have in common: all but the traffic, and queues that its round trips determine."""
+    """The parts that the runs of a variant share: all but the traffic, and queues that its round trips determine."""
 
     def __init__(self, case: Case) -> None:
         """Compile it."""

@@ -18,7 +18,7 @@ clock: Callable[[], float] = monotonic
 ROUND_TRIPS = 100
 """The least length of a run."""
 _SEGMENTS = 10_000
-"""A run is as long as the best predicted goodput needs for so many: it takes milliseconds, and chance decides about shorter ones."""
+"""A run lasts until the best predicted goodput has sent this number. It takes milliseconds; chance decides about shorter runs."""
 _SEGMENT_BITS = 12_000
 _LEAST_S, _MOST_S = 0.05, 30.0
 """Bounds of the length of a run, seconds."""
@@ -195,7 +195,7 @@ class Race:
         return chosen
 
     def _leaders(self, group: str, share: float, most: int) -> list[tuple[int, Standing]]:
-        """The candidates that may be best of a group: the best by their values, and those that still grow by what they may reach."""
+        """The candidates that may be best of a group: by their values, and, if they still grow, by the values that they may reach."""
         standings = self.standings(group)
         best = max((standing.value for _, standing in standings), default=0.0)
         near = [each for each in standings if _hope(each[1]) >= best * (1 - share)]

@@ -1,4 +1,4 @@
-"""An answer in words: the recommendation, what is as good, and a table of the best under each restriction."""
+"""An answer in words: the recommendation, its equals, and a table of the best under each restriction."""
 
 from anabranch.foundation.text_table import TextTable, count, percent, quantity
 from anabranch.studies.advise.answer import Advice, Line
