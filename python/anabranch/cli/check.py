@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import Json, ScenarioFile, Settings
-from anabranch.cli.output import count, json_text, say, tell
+from anabranch.cli.output import json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.foundation.progress import Computing
+from anabranch.foundation.text_table import count
 
 if TYPE_CHECKING:
     from anabranch.scenario import Scenario

@@ -11,10 +11,10 @@ from cyclopts import Parameter
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, Share, at_least
-from anabranch.cli.output import count, json_text, say, tell
+from anabranch.cli.output import json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.foundation.input_files import shown, stem
-from anabranch.foundation.text_table import percent, print_table
+from anabranch.foundation.text_table import count, percent, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

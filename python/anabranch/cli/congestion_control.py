@@ -7,7 +7,8 @@ from cyclopts import App, Group, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED, UsageError
 from anabranch.cli.options import OUTPUT, Json, Share, Whole, at_least, rate_bps, seconds
-from anabranch.cli.output import count, json_text, tell
+from anabranch.cli.output import json_text, tell
+from anabranch.foundation.text_table import count
 
 PATH, LINUX = Group("Path", sort_key=1), Group("Linux", sort_key=2)
 File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_cc.bpf.o.")]

@@ -8,8 +8,9 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import EXPORT
-from anabranch.cli.output import count, load_text, say
+from anabranch.cli.output import load_text, say
 from anabranch.foundation.progress import Computing
+from anabranch.foundation.text_table import count
 
 if TYPE_CHECKING:
     from anabranch.engineering.robust import Network, TrafficModel

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from anabranch.cli.output import count
+from anabranch.foundation.text_table import count
 
 if TYPE_CHECKING:
     from anabranch.engineering.robust import Network

@@ -16,11 +16,6 @@ def tell(text: object = "", end: str = "\n", flush: bool = False) -> None:
     print(printable(str(text)), end=end, flush=flush)
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things: ``1 run``, ``2 runs``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def load_text(load: float, decimals: int = 6) -> str:
     """A load with this number of decimals. A small load has this number of digits instead, so that a millionth is not printed as 0."""
     return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"

@@ -13,10 +13,10 @@ from cyclopts import Parameter
 from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
-from anabranch.cli.output import count, json_text, say, tell
+from anabranch.cli.output import json_text, say, tell
 from anabranch.cli.scenarios import load, warn
 from anabranch.foundation.input_files import shown, stem
-from anabranch.foundation.text_table import print_table, quantity
+from anabranch.foundation.text_table import count, print_table, quantity
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result

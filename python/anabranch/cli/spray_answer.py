@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.cli.exit_status import UsageError
-from anabranch.cli.output import count
 from anabranch.engineering.predict.spray import DETECTORS, SELECTORS, WIRE_BYTES, SprayedPath, SprayPrice, spray_price
 from anabranch.engineering.routes import picture
 from anabranch.engineering.routes.model import Route, Routes
 from anabranch.engineering.routes.quantities import require
-from anabranch.foundation.text_table import TextTable
+from anabranch.foundation.text_table import TextTable, count
 
 _LEAST_QUEUE = 8
 """Packets of the shortest queue."""

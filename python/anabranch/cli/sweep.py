@@ -10,9 +10,9 @@ from cyclopts import Parameter
 from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
-from anabranch.cli.output import count, json_text, say, tell
+from anabranch.cli.output import json_text, say, tell
 from anabranch.foundation.input_files import stem
-from anabranch.foundation.text_table import TextTable, percent, print_table, quantity
+from anabranch.foundation.text_table import TextTable, count, percent, print_table, quantity
 
 if TYPE_CHECKING:
     from anabranch.studies.sweep import Sweep, SweepResult

@@ -7,8 +7,8 @@ from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Directed, Json, Part, TopologyName, require_svg
-from anabranch.cli.output import count, json_text, say, tell
-from anabranch.foundation.text_table import TextTable, plain, print_table, quantity
+from anabranch.cli.output import json_text, say, tell
+from anabranch.foundation.text_table import TextTable, count, plain, print_table, quantity
 
 
 def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:

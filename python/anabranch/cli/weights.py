@@ -25,11 +25,11 @@ from anabranch.cli.options import (
     rate_bps,
     seconds,
 )
-from anabranch.cli.output import count, json_text, load_text, say, tell
+from anabranch.cli.output import json_text, load_text, say, tell
 from anabranch.cli.traffic import named, named_matrices
 from anabranch.foundation.output_files import require_writable, write_text
 from anabranch.foundation.progress import Computing
-from anabranch.foundation.text_table import TextTable, print_table
+from anabranch.foundation.text_table import TextTable, count, print_table
 
 if TYPE_CHECKING:
     from anabranch.engineering.robust.judging import State
