@@ -20,6 +20,11 @@ pub const WINDOW_REDUCED: u64 = 1 << 6;
 /// Data with PSH. The segment behind a flow's last one is a FIN without data, and needs no flag.
 pub const PUSH: u64 = 1 << 7;
 
+/// Data of a message transport whose payload a queue has cut. Such flows have no SYN, so they share its flag.
+pub const TRIMMED: u64 = SYN;
+/// Of a trimmed packet: the cut was at the last link before its host, so no other path would have helped. Shares the flag of CWR.
+pub const AT_LAST_HOP: u64 = WINDOW_REDUCED;
+
 const FLAG_BITS: u32 = 8;
 
 /// `flag` if the condition holds, else no flag; without a branch.
