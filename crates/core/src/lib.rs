@@ -3,6 +3,7 @@
 //! Pure Rust: no I/O, no clock, no globals. The same [`spec::RunSpec`] gives the same results, bit for bit.
 
 pub mod drill;
+pub mod entropy;
 pub mod packet;
 pub mod parameters;
 pub mod predict;

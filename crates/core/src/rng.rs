@@ -32,6 +32,8 @@ pub enum Purpose {
     Planning = 8,
     /// The jitter of a link.
     Jitter = 9,
+    /// Which entropy values a sender chooses.
+    Entropy = 10,
 }
 
 /// A stream of draws for one purpose and one owner (a link, a flow), addressed by index.
