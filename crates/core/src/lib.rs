@@ -17,4 +17,5 @@ pub mod tcp;
 #[cfg(test)]
 mod tests;
 pub mod traffic;
+pub mod uet;
 pub mod units;

@@ -9,7 +9,7 @@ pub use crate::routing::Metric;
 use crate::tcp::congestion::supervision::Supervision;
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
-pub use stack::{EcnEcho, Follows, SpuriousResponse, StackSettings, StackSpec};
+pub use stack::{EcnEcho, Follows, ProtocolSpec, SpuriousResponse, StackSettings, StackSpec};
 
 mod stack;
 
@@ -440,6 +440,14 @@ impl RunSpec {
         let name = |node: NodeId| self.nodes.get(node as usize).map_or("?", String::as_str);
         let LinkSpec { src, dst, .. } = self.links[link as usize];
         format!("{} -> {}", name(src), name(dst))
+    }
+
+    /// The parameters of a group that sends messages; `None` for TCP and UDP.
+    pub fn messages_of(&self, group: &TrafficSpec) -> Option<&crate::uet::Parameters> {
+        match group.transport {
+            TransportSpec::Tcp { stack } => self.stacks[stack].messages(),
+            TransportSpec::Udp { .. } => None,
+        }
     }
 
     /// Bytes that an application of a group writes at a time: the payload of a full segment, or a datagram.

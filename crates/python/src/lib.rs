@@ -15,7 +15,8 @@ use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, RunSpec, StackSettings};
+use anabranch_core::entropy::EntropySpec;
+use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, ProtocolSpec, RunSpec, StackSettings};
 use anabranch_core::tcp::congestion::linux::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -38,6 +39,8 @@ fn algorithms() -> String {
         "slow_start": SlowStartSpec::describe(),
         "detection": DetectionSpec::describe(),
         "ack": AckSpec::describe(),
+        "protocol": ProtocolSpec::describe(),
+        "entropy": EntropySpec::describe(),
         "queue": DisciplineSpec::describe(),
         "jitter": DistributionSpec::describe(),
         "loss": LossSpec::describe(),
@@ -59,6 +62,8 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
         "slow_start" => SlowStartSpec::problem_of(algorithm),
         "detection" => DetectionSpec::problem_of(algorithm),
         "ack" => AckSpec::problem_of(algorithm),
+        "protocol" => ProtocolSpec::problem_of(algorithm),
+        "entropy" => EntropySpec::problem_of(algorithm),
         "queue" => DisciplineSpec::problem_of(algorithm),
         "jitter" => DistributionSpec::problem_of(algorithm),
         "loss" => LossSpec::problem_of(algorithm),

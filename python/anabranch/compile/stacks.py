@@ -19,6 +19,8 @@ def compiled_stack(name: str, stack: Stack) -> dict[str, Any]:
         "slow_start": stack.slow_start.compiled(),
         "detection": detection,
         "ack": ack,
+        **({} if stack.protocol.name == "tcp" else {"protocol": stack.protocol.compiled()}),
+        **({} if stack.entropy is None else {"entropy": stack.entropy.compiled()}),
         **stack.settings(),
     }
 

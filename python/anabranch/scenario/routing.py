@@ -161,10 +161,10 @@ class Routing(Table):
         several = self.paths is not None or self.select is not None
         if not several and (self.per is not None or self.hash is not None):
             raise ValueError("per and hash choose among several; give select (equal-cost paths) or paths as well")
-        if self.selector == "hash" and self.granularity != "flow":
+        if self.selector == "hash" and self.granularity not in ("flow", "packet"):
             raise ValueError(
-                'all packets of a flow hash alike, so hash goes with per = "flow"; '
-                'use select = "random" or "round-robin" for packets and flowlets'
+                'all packets of a flow hash alike unless they have entropy values, so hash goes with per = "flow", '
+                'or "packet" with these values; use select = "random" or "round-robin" for flowlets'
             )
         self._check_metric()
         self._check_link_state()

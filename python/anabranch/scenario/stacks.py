@@ -46,6 +46,22 @@ class Ack(Algorithm):
     name: str
 
 
+class Protocol(Algorithm):
+    """The protocol of a stack."""
+
+    kind = "protocol"
+    what = "a protocol"
+    name: str
+
+
+class Entropy(Algorithm):
+    """A policy of entropy values."""
+
+    kind = "entropy"
+    what = "a policy of entropy values"
+    name: str
+
+
 def _kind_of_congestion(value: Any) -> str:
     for kind, key in ((PythonControl, "python"), (ProgramControl, "program")):
         if isinstance(value, kind) or (isinstance(value, dict) and key in value):
@@ -72,6 +88,14 @@ _LINUX: dict[str, Any] = {
     "follows": "linux",
 }
 """Settings of the stack ``linux`` of scripts (docs/validation/drill.md) besides its congestion control."""
+
+_UET: dict[str, Any] = {
+    "entropy": "mixed",
+    "mss": "4096B",
+    "header": "64B",
+    "ecn": True,
+}
+"""Settings of a transport of messages besides its control."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     **{one["name"]: {"congestion": one["name"], "detection": "dup-ack"} for one in REGISTRIES["congestion"]},
@@ -100,6 +124,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         )
     },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
+    "uet-nscc": {"protocol": {"name": "uet", "control": "nscc"}} | _UET,
+    "uet-rccc": {"protocol": {"name": "uet", "control": "rccc"}} | _UET,
+    "uet-both": {"protocol": {"name": "uet", "control": "both"}} | _UET,
 }
 """The stacks that have a name of their own, by their settings: every congestion control, and products that a paper names. BBR has
 RACK-TLP, because its authors test and use it with Linux's loss recovery; the papers of the others have duplicate ACKs. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
@@ -144,6 +171,15 @@ class _Stack(Table):
         "because RACK-TLP needs SACK (RFC 8985 section 4).",
     )
     ack: Ack = Field("immediate", validate_default=True, description="When the receiver acknowledges.")
+    protocol: Protocol = Field(
+        "tcp",
+        validate_default=True,
+        description="TCP, or a transport of messages whose packets may arrive in any order. With `uet`, only `entropy`, `mss`, `header` and `ecn` have a meaning beside it.",
+    )
+    entropy: Entropy | None = Field(
+        None,
+        description="How the sender chooses the entropy values that switches hash where a routing selects by `hash` per `packet`. Without a policy each packet of TCP has a value of its own.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -157,6 +193,11 @@ class _Stack(Table):
 
     @model_validator(mode="after")
     def _complete(self) -> "_Stack":
+        if self.protocol.name != "tcp":
+            for key in self.model_fields_set - _OF_MESSAGES:
+                raise ValueError(f'{key} has no meaning with protocol = "{self.protocol.name}": leave it out')
+        elif self.entropy is not None:
+            raise ValueError('entropy is for protocol = "uet": leave it out')
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
         if units.size(self.mss) + units.size(self.header) > 65535:
@@ -181,6 +222,10 @@ class _Stack(Table):
         def __getattr__(self, name: str) -> Any: ...
 
 
+_OF_MESSAGES = {"preset", "protocol", "entropy", "mss", "header", "ecn"}
+"""The keys that have a meaning for a transport of messages."""
+
+
 if TYPE_CHECKING:
     Stack: TypeAlias = _Stack
 else:
@@ -193,7 +238,7 @@ else:
     )
 
 
-_PRODUCT = ("congestion", "slow_start", "detection", "ack", "follows")
+_PRODUCT = ("congestion", "slow_start", "detection", "ack", "protocol", "follows")
 """The algorithms whose product a preset names, and whose rules they follow. Parameters, sizes and timers may differ."""
 
 

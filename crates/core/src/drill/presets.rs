@@ -1,6 +1,6 @@
 //! Stacks to run scripts against.
 
-use crate::spec::{Follows, SpuriousResponse, StackSettings, StackSpec};
+use crate::spec::{Follows, ProtocolSpec, SpuriousResponse, StackSettings, StackSpec};
 use crate::tcp::ack::{self, AckSpec};
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
@@ -15,6 +15,8 @@ pub fn rfc() -> StackSpec {
         detection: DetectionSpec::DupAck(detection::dup_ack::Parameters::default()),
         ack: AckSpec::Delayed(ack::delayed::Parameters::default()),
         slow_start: SlowStartSpec::Classic(Default::default()),
+        protocol: ProtocolSpec::default(),
+        entropy: None,
         settings: StackSettings {
             receive_window: 65_535,
             min_rto: Duration::from_millis(1000),

@@ -74,5 +74,11 @@ crate::algorithm_registry! {
     }
 }
 
+impl Default for EntropySpec {
+    fn default() -> EntropySpec {
+        EntropySpec::Oblivious(oblivious::Parameters::default())
+    }
+}
+
 #[cfg(test)]
 mod properties;

@@ -3,11 +3,13 @@
 //! A setting is declared once, in [`StackSettings`]. The schema of scenarios, its checks and defaults, the guide's table and the
 //! compiled run follow from that.
 
+use crate::entropy::EntropySpec;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
 use crate::tcp::rtt::CLOCK_GRANULARITY;
 use crate::tcp::{ack::AckSpec, kernel_clock::KernelClock};
 use crate::units::Duration;
+use crate::uet;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
@@ -96,6 +98,29 @@ crate::choice! {
     }
 }
 
+mod tcp {
+    crate::parameters! {
+        /// No parameter: the keys of the stack describe it.
+        pub struct Parameters {}
+    }
+}
+
+crate::algorithm_registry! {
+    /// The protocol of a stack.
+    pub enum ProtocolSpec {
+        /// A byte stream in order (RFC 9293).
+        Tcp = "tcp": tcp,
+        /// Messages whose packets arrive in any order (Ultra Ethernet 1.0); congestion, slow_start, detection and ack have no meaning.
+        Uet = "uet": uet,
+    }
+}
+
+impl Default for ProtocolSpec {
+    fn default() -> ProtocolSpec {
+        ProtocolSpec::Tcp(tcp::Parameters {})
+    }
+}
+
 /// A transport stack. Its settings are fields of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
@@ -110,6 +135,12 @@ pub struct StackSpec {
     pub detection: DetectionSpec,
     /// When the receiver acknowledges.
     pub ack: AckSpec,
+    /// Whether the stack is TCP, or a transport of messages.
+    #[serde(default)]
+    pub protocol: ProtocolSpec,
+    /// How the sender chooses entropy values; without a policy each packet has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<EntropySpec>,
     /// Everything else.
     #[serde(flatten)]
     pub settings: StackSettings,
@@ -123,6 +154,10 @@ struct Written {
     slow_start: SlowStartSpec,
     detection: DetectionSpec,
     ack: AckSpec,
+    #[serde(default)]
+    protocol: ProtocolSpec,
+    #[serde(default)]
+    entropy: Option<EntropySpec>,
     #[serde(flatten)]
     settings: serde_json::Map<String, serde_json::Value>,
 }
@@ -131,9 +166,9 @@ impl TryFrom<Written> for StackSpec {
     type Error = serde_json::Error;
 
     fn try_from(written: Written) -> Result<StackSpec, serde_json::Error> {
-        let Written { name, congestion, slow_start, detection, ack, settings } = written;
+        let Written { name, congestion, slow_start, detection, ack, protocol, entropy, settings } = written;
         let settings = serde_json::from_value(settings.into())?;
-        Ok(StackSpec { name, congestion, slow_start, detection, ack, settings })
+        Ok(StackSpec { name, congestion, slow_start, detection, ack, protocol, entropy, settings })
     }
 }
 
@@ -172,6 +207,14 @@ impl StackSpec {
                 DetectionSpec::DupAck(dup_ack::Parameters { threshold })
             }
             detection => detection,
+        }
+    }
+
+    /// The parameters of a transport of messages; `None` for TCP.
+    pub fn messages(&self) -> Option<&uet::Parameters> {
+        match &self.protocol {
+            ProtocolSpec::Tcp(_) => None,
+            ProtocolSpec::Uet(parameters) => Some(parameters),
         }
     }
 

@@ -91,6 +91,8 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
     def refuse(key: str, reason: str) -> StackError:
         return StackError(f"stack '{stack['name']}', {key}: the kernel engine runs Linux's TCP: {reason}")
 
+    if "protocol" in stack:
+        raise refuse("protocol", 'use "tcp"')
     if stack["follows"] != "linux":
         raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)

@@ -120,6 +120,9 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
         },
         TransportSpec::Tcp { stack } => {
             let stack = &spec.stacks[stack];
+            if stack.messages().is_some() && bytes.is_none() {
+                return Err("its stack sends messages: give a size".into());
+            }
             let segments = bytes.map(|bytes| bytes.div_ceil(u64::from(stack.mss)));
             if segments.is_some_and(|segments| segments == 0 || segments >= u64::from(u32::MAX)) {
                 return Err(format!(

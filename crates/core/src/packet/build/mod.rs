@@ -127,7 +127,8 @@ impl<L: EventLoop> Engine<L> {
     /// Names the first value that the engine cannot use. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
         let Parts { links, forwarding, flows, sizes, network_events } = parts(&spec)?;
-        let engine = Engine::assemble(spec, links, forwarding, flows, sizes, network_events);
+        let mut engine = Engine::assemble(spec, links, forwarding, flows, sizes, network_events);
+        engine.measure_for_messages();
         engine.check_queues()?;
         engine.check_lasting()?;
         engine.check_sequence_space()?;

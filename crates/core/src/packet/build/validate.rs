@@ -30,6 +30,12 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
         return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
     }
+    if let Some(group) = spec.traffic.iter().find(|group| spec.messages_of(group).is_some())
+        && !spec.captures.is_empty()
+    {
+        let problem = format!("traffic '{}' sends messages, which a capture has no headers for", group.name);
+        return Err(refuse("capture", problem));
+    }
     for (index, event) in spec.events.iter().enumerate() {
         if let LinkAction::Impair(loss) = &event.action {
             check_loss(loss.as_ref()).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;

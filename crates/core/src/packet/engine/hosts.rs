@@ -3,6 +3,7 @@
 //! A host changes nothing but its flows. All else it reaches by a [`HostContext`].
 
 use crate::packet::engine::context::HostContext;
+use crate::packet::engine::messages::MessageHosts;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, FlowState, Writer};
 use crate::packet::link::packet::{ACK, Packet, SYN};
@@ -32,6 +33,8 @@ pub struct Hosts {
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
     next_retirement: Time,
+    /// Of the hosts that send or receive messages.
+    pub(super) message_hosts: MessageHosts,
 }
 
 impl Hosts {
@@ -45,6 +48,7 @@ impl Hosts {
             common_settings: spec.stacks.iter().map(|_| None).collect(),
             done: Vec::new(),
             next_retirement: Time::NEVER,
+            message_hosts: MessageHosts::default(),
         }
     }
 
@@ -62,6 +66,11 @@ impl Hosts {
     #[inline(always)]
     pub(in crate::packet) fn flow_mut(&mut self, flow: u32) -> &mut Flow {
         &mut self.flows[flow as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn flows_mut(&mut self) -> &mut [Flow] {
+        &mut self.flows
     }
 
     /// Resets peaks and stalls when the warm-up is over.
@@ -82,12 +91,13 @@ impl Hosts {
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
 
-    /// Processes a packet of a UDP flow, or of a flow that has retired.
+    /// Processes a packet of a UDP flow, of a message, or of a flow that has retired.
     #[inline(never)]
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].state {
             FlowState::Udp(datagrams) => datagrams.take(packet.segment()),
+            FlowState::Message(_) => self.deliver_to_message(words, context),
             FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
                     counters.receiver.arrivals += 1;
@@ -187,7 +197,11 @@ impl Hosts {
     }
 
     fn on_sender_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
-        let FlowState::Tcp(connection) = &mut self.flows[index as usize].state else { return };
+        let connection = match &mut self.flows[index as usize].state {
+            FlowState::Tcp(connection) => connection,
+            FlowState::Message(_) => return self.on_message_timer(index, context),
+            _ => return,
+        };
         let now = context.now();
         if connection.sender.is_paced_to(now) {
             return self.pump(index, context);
@@ -204,7 +218,14 @@ impl Hosts {
 
     fn on_receiver_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.state else { return };
+        let connection = match &mut flow.state {
+            FlowState::Tcp(connection) => connection,
+            FlowState::Message(_) => {
+                let host = flow.identity.dst;
+                return self.serve_pacer(host, context);
+            }
+            _ => return,
+        };
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= context.now() => {
                 let ack = connection.receiver.acknowledge(context.now());
@@ -222,7 +243,7 @@ impl Hosts {
         let Flow { identity, state, .. } = &mut self.flows[index as usize];
         let stopped = now >= context.spec.traffic[identity.group as usize].stop();
         match state {
-            FlowState::Pending | FlowState::Finished(_) => return,
+            FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) => return,
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
                     writer.write();
@@ -250,7 +271,7 @@ impl Hosts {
         let writes = match &flow.state {
             FlowState::Tcp(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
             FlowState::Udp(datagrams) => datagrams.writer.next(),
-            FlowState::Pending | FlowState::Finished(_) => None,
+            FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) => None,
         };
         let stop = context.spec.traffic[flow.identity.group as usize].stop();
         let next = writes.unwrap_or(Time::NEVER).min(stop);
@@ -282,6 +303,9 @@ impl Hosts {
     pub(in crate::packet) fn start<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         self.open(flow, context);
         self.arm_application(flow, context);
+        if matches!(self.flows[flow as usize].state, FlowState::Message(_)) {
+            return self.request_line(flow, context);
+        }
         self.pump(flow, context);
     }
 
@@ -302,6 +326,11 @@ impl Hosts {
             }
             TransportSpec::Tcp { stack: stack_index } => {
                 let stack = &context.spec.stacks[stack_index];
+                if let Some(parameters) = stack.messages() {
+                    let message = self.new_message(index, parameters, stack.entropy.as_ref(), context);
+                    self.flows[index as usize].state = FlowState::Message(Box::new(message));
+                    return;
+                }
                 let paths = context.network.paths_of_flow(identity.forward, identity.src);
                 let random = Stream::new(context.spec.seed, Purpose::Congestion, u64::from(index));
                 let mut sender = Sender::new(stack, paths, random);
@@ -325,7 +354,7 @@ impl Hosts {
 
     /// Retires a flow whose data is completely delivered and acknowledged. Its connection stays for longer than any epoch of an event loop. So
     /// the order in which its two ends are visited does not matter.
-    fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+    pub(super) fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
         self.retire_at(at, flow, context);
         context.event_loop.on_done(at, flow, self.identity(flow).dst);
@@ -355,7 +384,7 @@ impl Hosts {
         let Hosts { flows, done, .. } = self;
         done.retain(|(at, flow)| {
             let state = &mut flows[*flow as usize].state;
-            if *at <= now && matches!(state, FlowState::Tcp(_)) {
+            if *at <= now && matches!(state, FlowState::Tcp(_) | FlowState::Message(_)) {
                 let counters = state.counters(now, context.network.sizes(*flow).last_segment);
                 *state = FlowState::Finished(Box::new(counters));
             }

@@ -34,12 +34,21 @@ impl<L: EventLoop> Engine<L> {
             Some(links) => self.back_to_back(&links, sizes),
             None => self.over_several_paths(forth, sizes, routes)?,
         };
-        if !self.spec.stacks[stack].handshake {
+        let stack = &self.spec.stacks[stack];
+        if !stack.handshake || stack.messages().is_some() {
             return Some(data);
         }
         let (there, again) =
             (self.idle_crossing(forth, sizes.syn(), routes), self.idle_crossing(back, sizes.syn(), routes));
         Some(there? + again? + data)
+    }
+
+    /// The round trip of a full packet of a flow and its answer in an idle network; `None` if its routes may change.
+    pub(super) fn idle_round_trip(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
+        let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
+        let data = self.idle_crossing((identity.forward, identity.src, identity.dst), sizes.full(), routes)?;
+        let answer = self.idle_crossing((identity.reverse, identity.dst, identity.src), sizes.header(), routes)?;
+        Some(data + answer)
     }
 
     /// Arrival time of the last segment over a path. At one link it waits for the other segments; behind that link it never waits. The result uses the

@@ -12,6 +12,7 @@ pub(in crate::packet) mod clock;
 pub(in crate::packet) mod context;
 pub(in crate::packet) mod hosts;
 mod idle;
+mod messages;
 pub(in crate::packet) mod network;
 mod observers;
 mod planned;

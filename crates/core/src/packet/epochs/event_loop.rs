@@ -103,7 +103,7 @@ impl EventLoop for EpochLoop {
             in_order: true,
             fan_in: FanIn::new(links),
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
-            nodes: Nodes::new(spec.nodes.len(), flows),
+            nodes: Nodes::new(spec, flows),
             due: Vec::new(),
             busy_links: Vec::new(),
             outgoing: Vec::new(),

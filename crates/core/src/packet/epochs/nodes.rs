@@ -6,7 +6,7 @@ use crate::packet::epochs::inbox::{Event, Inbox, Item, Key, Rank};
 use crate::packet::forwarding::RouteRef;
 use crate::packet::hosts::flow::Flow;
 use crate::packet::link::packet::Packet;
-use crate::spec::{LinkId, NodeId};
+use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Time;
 use std::cmp::Reverse;
 
@@ -46,17 +46,20 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// This number of nodes, without events.
-    pub(super) fn new(count: usize, flows: &[Flow]) -> Nodes {
+    /// The nodes of a run, without events.
+    pub(super) fn new(spec: &RunSpec, flows: &[Flow]) -> Nodes {
         // Routers that select hop by hop have selector state of their own, which sees packets in order.
         let goes_by_hop = |Flow { identity, .. }: &Flow| {
             [identity.forward, identity.reverse].iter().any(|route| matches!(route, RouteRef::NextHopTable(_)))
         };
         let delivers_per_link = !flows.iter().any(goes_by_hop);
         let node = || Node { delivers_per_link, is_here: true, ..Node::default() };
-        let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(count).collect();
+        let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
-            if !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
+            // Messages share the line of their host.
+            let is_message = spec.messages_of(&spec.traffic[identity.group as usize]).is_some();
+            if is_message
+                || !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
                 nodes[identity.src as usize].delivers_per_link = false;
                 nodes[identity.dst as usize].delivers_per_link = false;
             }

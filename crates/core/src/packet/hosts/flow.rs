@@ -2,6 +2,7 @@
 
 use crate::packet::forwarding::RouteRef;
 use crate::packet::forwarding::select::PacketKey;
+use crate::packet::hosts::message::Message;
 use crate::spec::NodeId;
 use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
@@ -149,6 +150,8 @@ pub enum FlowState {
     Tcp(Box<Connection>),
     /// A UDP flow that has started.
     Udp(Box<Datagrams>),
+    /// A message that has started.
+    Message(Box<Message>),
     /// All data is delivered and acknowledged. Only the counters remain.
     Finished(Box<FlowCounters>),
 }
@@ -198,6 +201,7 @@ impl FlowState {
                 states: connection.sender.congestion().state_times().into(),
             },
             FlowState::Udp(datagrams) => datagrams.counters(),
+            FlowState::Message(message) => message.counters(last_segment),
         }
     }
 
@@ -205,6 +209,7 @@ impl FlowState {
     pub fn forget_peaks(&mut self) {
         match self {
             FlowState::Pending | FlowState::Udp(_) => {}
+            FlowState::Message(message) => message.receiver.forget_peaks(),
             FlowState::Tcp(connection) => {
                 connection.sender.forget_stalls();
                 connection.receiver.forget_peaks();

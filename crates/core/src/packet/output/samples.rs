@@ -182,6 +182,10 @@ impl Observations {
                     Some(connection.sender.congestion().ssthresh()).filter(|ssthresh| ssthresh.is_finite()),
                 ),
                 FlowState::Finished(_) => (Some(0), None),
+                FlowState::Message(message) => {
+                    let packet = i64::from(message.sender.full_packet());
+                    (Some((message.sender.in_flight().max(0) / packet) as u32), None)
+                }
                 FlowState::Udp(_) | FlowState::Pending => (None, None),
             };
             let has_retired = matches!(flow.state, FlowState::Finished(_));
