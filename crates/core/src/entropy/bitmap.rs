@@ -1,8 +1,9 @@
 //! All values in turn, but a value with a penalty is skipped; each skip costs one (Ultra Ethernet 1.0).
 
 use super::rounds::Rounds;
-use super::{EntropyContext, EntropyPolicy, Feedback};
-use crate::units::Time;
+use super::{EntropyPolicy, Feedback};
+use crate::rng::{Sequence, Stream};
+use crate::units::{Duration, Time};
 
 crate::parameters! {
     /// The values and their penalties.
@@ -28,8 +29,8 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// A new flow: no value has a penalty.
-    pub fn new(parameters: Parameters, flow: EntropyContext) -> Bitmap {
-        let rounds = Rounds::new(flow.sequence(), parameters.values);
+    pub fn new(parameters: Parameters, draws: Stream) -> Bitmap {
+        let rounds = Rounds::new(Sequence::new(draws), parameters.values);
         Bitmap { parameters, rounds, penalties: vec![0; parameters.values as usize].into() }
     }
 }
@@ -51,7 +52,7 @@ impl EntropyPolicy for Bitmap {
         value
     }
 
-    fn on_feedback(&mut self, _now: Time, value: u32, feedback: Feedback) {
+    fn on_feedback(&mut self, _now: Time, _round_trip: Duration, value: u32, feedback: Feedback) {
         let more = match feedback {
             Feedback::Good => return,
             Feedback::Marked => self.parameters.marked,

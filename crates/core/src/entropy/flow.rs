@@ -1,6 +1,7 @@
 //! One value for all packets of a flow.
 
-use super::{EntropyContext, EntropyPolicy};
+use super::{EntropyPolicy};
+use crate::rng::Stream;
 use crate::units::Time;
 
 crate::parameters! {
@@ -14,7 +15,7 @@ pub struct Flow;
 
 impl Flow {
     /// A new flow.
-    pub fn new(_parameters: Parameters, _flow: EntropyContext) -> Flow {
+    pub fn new(_parameters: Parameters, _draws: Stream) -> Flow {
         Flow
     }
 }

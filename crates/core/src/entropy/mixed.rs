@@ -1,8 +1,9 @@
 //! Values that came back without a mark, the earliest first; where there is none, as [`super::bitmap`].
 
 use super::bitmap::{self, Bitmap};
-use super::{EntropyContext, EntropyPolicy, Feedback};
-use crate::units::Time;
+use super::{EntropyPolicy, Feedback};
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
 pub use super::bitmap::Parameters;
@@ -16,8 +17,8 @@ pub struct Mixed {
 
 impl Mixed {
     /// A new flow.
-    pub fn new(parameters: bitmap::Parameters, flow: EntropyContext) -> Mixed {
-        Mixed { bitmap: Bitmap::new(parameters, flow), came_back: VecDeque::new() }
+    pub fn new(parameters: bitmap::Parameters, draws: Stream) -> Mixed {
+        Mixed { bitmap: Bitmap::new(parameters, draws), came_back: VecDeque::new() }
     }
 }
 
@@ -26,8 +27,8 @@ impl EntropyPolicy for Mixed {
         self.came_back.pop_front().unwrap_or_else(|| self.bitmap.next(now))
     }
 
-    fn on_feedback(&mut self, now: Time, value: u32, feedback: Feedback) {
-        self.bitmap.on_feedback(now, value, feedback);
+    fn on_feedback(&mut self, now: Time, round_trip: Duration, value: u32, feedback: Feedback) {
+        self.bitmap.on_feedback(now, round_trip, value, feedback);
         if feedback == Feedback::Good {
             self.came_back.push_back(value);
         }

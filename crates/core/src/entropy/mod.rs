@@ -6,7 +6,7 @@
 //!
 //! To add a policy: a file here with its [`crate::parameters!`] and its state machine, and one line in the registry below.
 
-use crate::rng::{Sequence, Stream};
+use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
 pub mod bitmap;
@@ -33,32 +33,16 @@ pub trait EntropyPolicy: Send + Sync {
     /// The value of the packet that is sent now.
     fn next(&mut self, now: Time) -> u32;
 
-    /// Called when an acknowledgement has returned a value.
-    fn on_feedback(&mut self, _now: Time, _value: u32, _feedback: Feedback) {}
+    /// Called when an acknowledgement has returned a value, on a path of about this round-trip time.
+    fn on_feedback(&mut self, _now: Time, _round_trip: Duration, _value: u32, _feedback: Feedback) {}
 
     /// Called when the retransmission timer has expired. Nobody knows the value of the packet that was lost.
     fn on_timeout(&mut self, _now: Time) {}
 }
 
-/// Properties of the flow that a policy may need when it starts.
-#[derive(Debug, Clone, Copy)]
-pub struct EntropyContext {
-    /// The flow's draws.
-    pub draws: Stream,
-    /// An estimate of its round-trip time.
-    pub round_trip: Duration,
-}
-
-impl EntropyContext {
-    /// The flow's draws, one after another.
-    fn sequence(&self) -> Sequence {
-        Sequence::new(self.draws)
-    }
-}
-
 crate::algorithm_registry! {
     /// A policy of entropy values by name, with its parameters.
-    pub enum EntropySpec builds dyn EntropyPolicy from EntropyContext {
+    pub enum EntropySpec builds dyn EntropyPolicy from Stream {
         /// One value for all packets of the flow, as ECMP has it.
         Flow = "flow": flow::Flow,
         /// All values in turn, in an order drawn anew each round.

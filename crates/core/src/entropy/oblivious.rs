@@ -1,7 +1,8 @@
 //! All values in turn, in an order drawn anew each round: what returns does not count.
 
 use super::rounds::Rounds;
-use super::{EntropyContext, EntropyPolicy};
+use super::{EntropyPolicy};
+use crate::rng::{Sequence, Stream};
 use crate::units::Time;
 
 crate::parameters! {
@@ -20,8 +21,8 @@ pub struct Oblivious {
 
 impl Oblivious {
     /// A new flow.
-    pub fn new(parameters: Parameters, flow: EntropyContext) -> Oblivious {
-        Oblivious { rounds: Rounds::new(flow.sequence(), parameters.values) }
+    pub fn new(parameters: Parameters, draws: Stream) -> Oblivious {
+        Oblivious { rounds: Rounds::new(Sequence::new(draws), parameters.values) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Protective load balancing (Qureshi et al., SIGCOMM 2022), as Linux 6.2 has it (`net/ipv4/tcp_plb.c`): a flow keeps its value until several rounds
 //! in succession had many marks, or until a timeout.
 
-use super::{EntropyContext, EntropyPolicy, Feedback};
+use super::{EntropyPolicy, Feedback};
 use crate::parameters::Share;
-use crate::rng::Sequence;
+use crate::rng::{Sequence, Stream};
 use crate::units::{Duration, Time};
 
 crate::parameters! {
@@ -23,7 +23,6 @@ crate::parameters! {
 pub struct Plb {
     parameters: Parameters,
     draws: Sequence,
-    round_trip: Duration,
     value: u32,
     round_end: Time,
     answered: u32,
@@ -34,13 +33,12 @@ pub struct Plb {
 
 impl Plb {
     /// A new flow.
-    pub fn new(parameters: Parameters, flow: EntropyContext) -> Plb {
-        let mut draws = flow.sequence();
+    pub fn new(parameters: Parameters, draws: Stream) -> Plb {
+        let mut draws = Sequence::new(draws);
         let value = draws.below(1 << 16) as u32;
         Plb {
             parameters,
             draws,
-            round_trip: flow.round_trip,
             value,
             round_end: Time::ZERO,
             answered: 0,
@@ -55,11 +53,11 @@ impl Plb {
         self.congested_rounds = 0;
     }
 
-    fn end_round(&mut self, now: Time) {
+    fn end_round(&mut self, now: Time, round_trip: Duration) {
         let is_congested = f64::from(self.marked) >= self.parameters.congested.0 * f64::from(self.answered);
         self.congested_rounds = if is_congested && self.marked > 0 { self.congested_rounds + 1 } else { 0 };
         (self.answered, self.marked) = (0, 0);
-        self.round_end = now + self.round_trip;
+        self.round_end = now + round_trip;
         if self.congested_rounds >= self.parameters.rounds && now >= self.suspended_until {
             self.change();
         }
@@ -71,11 +69,11 @@ impl EntropyPolicy for Plb {
         self.value
     }
 
-    fn on_feedback(&mut self, now: Time, _value: u32, feedback: Feedback) {
+    fn on_feedback(&mut self, now: Time, round_trip: Duration, _value: u32, feedback: Feedback) {
         self.answered += 1;
         self.marked += u32::from(feedback != Feedback::Good);
         if now >= self.round_end {
-            self.end_round(now);
+            self.end_round(now, round_trip);
         }
     }
 

@@ -1,8 +1,8 @@
 //! REPS, recycled entropies (Bonato et al., arXiv 2407.21625): values that came back without a mark are used once more, the earliest first. If
 //! none is fresh, a value is drawn. After a timeout the policy freezes: for a while it uses the ring again and again, because those paths work.
 
-use super::{EntropyContext, EntropyPolicy, Feedback};
-use crate::rng::Sequence;
+use super::{EntropyPolicy, Feedback};
+use crate::rng::{Sequence, Stream};
 use crate::units::{Duration, Time};
 
 crate::parameters! {
@@ -47,10 +47,10 @@ pub struct Reps {
 
 impl Reps {
     /// A new flow, with an empty ring.
-    pub fn new(parameters: Parameters, flow: EntropyContext) -> Reps {
+    pub fn new(parameters: Parameters, draws: Stream) -> Reps {
         Reps {
             parameters,
-            draws: flow.sequence(),
+            draws: Sequence::new(draws),
             ring: Vec::new(),
             head: 0,
             fresh: 0,
@@ -106,7 +106,7 @@ impl EntropyPolicy for Reps {
         kept.unwrap_or_else(|| self.draw())
     }
 
-    fn on_feedback(&mut self, now: Time, value: u32, feedback: Feedback) {
+    fn on_feedback(&mut self, now: Time, _round_trip: Duration, value: u32, feedback: Feedback) {
         if self.frozen_until.is_some_and(|until| now > until) {
             self.frozen_until = None;
             self.ring.clear();

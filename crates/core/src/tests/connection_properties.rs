@@ -3,7 +3,7 @@
 //! everything is delivered once, in order and in time. The sender's counters are correct at every step.
 
 use crate::rng::{Purpose, Stream};
-use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSettings, StackSpec};
+use crate::spec::{EcnEcho, Follows, ProtocolSpec, SpuriousResponse, StackSettings, StackSpec};
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::slow_start::SlowStartSpec;
@@ -145,6 +145,8 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         slow_start: switches.slow_start,
         detection,
         ack,
+        protocol: ProtocolSpec::default(),
+        entropy: None,
         settings: StackSettings {
             ecn_echo: switches.ecn_echo,
             sack: switches.sack,

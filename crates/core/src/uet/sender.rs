@@ -119,6 +119,13 @@ impl Sender {
         self.in_flight
     }
 
+    /// The same from the books: all packets that were sent at least once, minus those that have arrived, and those that wait to be sent again.
+    #[cfg(test)]
+    pub fn in_flight_by_books(&self) -> i64 {
+        let sent: u64 = (0..self.next_new()).map(|number| u64::from(self.sizes.of(number))).sum();
+        sent as i64 - self.received as i64 - self.lost_bytes as i64
+    }
+
     /// A full packet, bytes.
     pub fn full_packet(&self) -> u32 {
         self.sizes.full
@@ -188,7 +195,7 @@ impl Sender {
         let delay = self.sample(now, ack);
         self.pass(ack.cumulative);
         (0..u64::BITS).filter(|bit| ack.bitmap >> bit & 1 == 1).for_each(|bit| self.mark_arrived(ack.reference + bit));
-        self.entropy.on_feedback(now, ack.value, if ack.marked { Feedback::Marked } else { Feedback::Good });
+        self.entropy.on_feedback(now, self.base_rtt, ack.value, if ack.marked { Feedback::Marked } else { Feedback::Good });
         let at = self.situation(now);
         if let Some(window) = &mut self.window {
             let delay = delay.map_or(window.mean_delay(), |delay| delay.0 as f64);
@@ -260,7 +267,8 @@ impl Sender {
         }
         self.lose(nack.number);
         self.stop_speculating();
-        self.entropy.on_feedback(now, nack.value, if nack.at_last_hop { Feedback::Good } else { Feedback::Trimmed });
+        let feedback = if nack.at_last_hop { Feedback::Good } else { Feedback::Trimmed };
+        self.entropy.on_feedback(now, self.base_rtt, nack.value, feedback);
     }
 
     fn record(&self, number: u32) -> Option<Record> {

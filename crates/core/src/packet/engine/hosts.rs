@@ -5,7 +5,8 @@
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::messages::MessageHosts;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
-use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, FlowState, Writer};
+use crate::packet::forwarding::RouteRef;
+use crate::packet::hosts::flow::{Connection, Datagrams, EntropyEnds, Flow, FlowIdentity, FlowState, Writer};
 use crate::packet::link::packet::{ACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{RunSpec, TransportSpec};
@@ -208,7 +209,7 @@ impl Hosts {
         }
         match connection.sender.deadline() {
             Some(deadline) if deadline <= now => {
-                connection.sender.on_deadline(now);
+                connection.on_deadline(now);
                 self.pump(index, context);
             }
             Some(deadline) => context.arm(index, SENDER, deadline.min(now + FARTHEST_TIMER)),
@@ -347,7 +348,14 @@ impl Hosts {
                     Some(Box::new(Writer::new(application, context.now())))
                 };
                 let receiver = Receiver::of_stack(stack);
-                FlowState::Tcp(Box::new(Connection::new(sender, receiver, writer)))
+                let mut connection = Connection::new(sender, receiver, writer);
+                if let Some(spec) = &stack.entropy
+                    && !matches!(identity.forward, RouteRef::Route(_))
+                {
+                    let draws = Stream::new(context.spec.seed, Purpose::Entropy, u64::from(index));
+                    connection.entropy = Some(Box::new(EntropyEnds { policy: spec.build(draws), answered: None }));
+                }
+                FlowState::Tcp(Box::new(connection))
             }
         };
     }

@@ -1,6 +1,6 @@
 //! Messages at their hosts: the line that they share, and the credit that they are granted.
 
-use crate::entropy::{EntropyContext, EntropyPolicy, EntropySpec};
+use crate::entropy::{EntropyPolicy, EntropySpec};
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::hosts::Hosts;
 use crate::packet::engine::idle::IdleRoutes;
@@ -101,10 +101,9 @@ impl Hosts {
             header: sizes.header().into(),
         };
         let draws = Stream::new(context.spec.seed, Purpose::Entropy, u64::from(flow));
-        let of_flow = EntropyContext { draws, round_trip: network.round_trip };
         let policy: Box<dyn EntropyPolicy> = match entropy {
-            Some(spec) => spec.build(of_flow),
-            None => EntropySpec::default().build(of_flow),
+            Some(spec) => spec.build(draws),
+            None => EntropySpec::default().build(draws),
         };
         Message::new(Sender::new(parameters, network, sizes, policy), Receiver::new(parameters, sizes))
     }

@@ -329,7 +329,7 @@ impl Network {
             }
             None => {}
         }
-        let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
+        let number = if packet.has(HAS_SACK) { self.pool.selected_number(packet.number()) } else { packet.number() };
         let key = identity.key(packet.flow(), packet.has(ACK), number);
         let next_hop = self.next_hop_of_key(now, packet.hop_index(), node, &key);
         if next_hop.is_none() {

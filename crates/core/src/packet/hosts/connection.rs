@@ -1,11 +1,12 @@
 //! Translates between packets and the segments of a connection's two ends.
 
+use crate::entropy::Feedback;
 use crate::packet::hosts::flow::{Connection, Writer};
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
 use crate::tcp::receiver::{Ack, AckTimestamps, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
 use crate::tcp::sender::{Sender, Transmission};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 impl Connection {
     /// Both ends before the handshake. The sender has the window that the SYN-ACK will announce.
@@ -13,7 +14,7 @@ impl Connection {
         if let Some(edge) = receiver.window_edge() {
             sender.set_first_window(edge);
         }
-        Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, first_syn: 0, writer }
+        Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, first_syn: 0, entropy: None, writer }
     }
 
     /// The number of the next packet that the receiver sends.
@@ -41,10 +42,11 @@ impl Connection {
     pub fn answer(&mut self, now: Time, words: [u64; 3], last_segment: u32, pool: &mut SackPool) -> Option<Packet> {
         let packet = Packet::from_words(words);
         let (flow, segment) = (packet.flow(), packet.segment());
-        if !packet.has(MARK | WINDOW_REDUCED) && self.receiver.take_next_held(segment) {
+        if !packet.has(MARK | WINDOW_REDUCED | HAS_SACK) && self.receiver.take_next_held(segment) {
             return Some(self.held_packet(flow, pool));
         }
         let timestamp = if packet.has(HAS_SACK) {
+            self.note_value(packet, pool);
             take_timestamp(packet, pool)
         } else {
             Timestamp { number: packet.number(), oldest: 0, echo: 0 }
@@ -58,13 +60,21 @@ impl Connection {
             timestamp: Some(timestamp),
         };
         match self.receiver.take(now, &data) {
-            Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
+            Due::Now if self.entropy.is_none() && self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
             Due::Now => {
                 let ack = self.receiver.acknowledge(now);
                 Some(self.packet_of(flow, now, &ack, pool))
             }
             Due::Later => None,
             Due::Earlier(ack) => Some(self.packet_of(flow, now, &ack, pool)),
+        }
+    }
+
+    /// The ACK of a data packet returns its entropy value.
+    #[cold]
+    fn note_value(&mut self, packet: Packet, pool: &SackPool) {
+        if let Some(ends) = &mut self.entropy {
+            ends.answered = pool.announcement(packet.number()).and_then(|announcement| announcement.value);
         }
     }
 
@@ -83,13 +93,15 @@ impl Connection {
         let number = self.number_ack();
         let flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
         let window = self.receiver.announce(now, ack.cumulative);
-        if window.is_some() || ack.timestamps.is_some() {
+        let value = self.entropy.as_ref().and_then(|ends| ends.answered);
+        if window.is_some() || ack.timestamps.is_some() || value.is_some() {
             let said = ack.timestamps.map_or(Announcement::default(), |AckTimestamps { sent, echoed }| Announcement {
                 window: 0,
                 timestamp: sent,
                 echoed,
+                value: None,
             });
-            let announcement = Announcement { echoed: said.echoed, ..window.unwrap_or(said) };
+            let announcement = Announcement { echoed: said.echoed, value, ..window.unwrap_or(said) };
             let handle = pool.put_announcing(&ack.sack, number, announcement);
             Packet::new(flow, ack.cumulative, handle, flags | HAS_SACK)
         } else if ack.sack.is_empty() {
@@ -130,6 +142,17 @@ impl Connection {
         acknowledges.then(|| (Packet::new(packet.flow(), 0, number, SYN | PUSH), number))
     }
 
+    /// Processes the expiry of the sender's timer.
+    pub fn on_deadline(&mut self, now: Time) {
+        let timeouts = self.sender.counters().timeouts;
+        self.sender.on_deadline(now);
+        if let Some(ends) = &mut self.entropy
+            && self.sender.counters().timeouts > timeouts
+        {
+            ends.policy.on_timeout(now);
+        }
+    }
+
     fn note_timestamp(&mut self, announcement: Option<Announcement>) {
         let timestamp = announcement.map_or(0, |announcement| announcement.timestamp);
         if timestamp > self.last_echo {
@@ -151,12 +174,20 @@ impl Connection {
         let mut announcement = None;
         if packet.has(HAS_SACK) {
             announcement = pool.announcement(packet.number());
+            let has_timestamp = |said: &Announcement| said.value.is_none() || said.timestamp > 0;
             ack.timestamps =
-                announcement.map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
+                announcement.filter(has_timestamp).map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
             pool.take(packet.number(), &mut ack.sack);
         }
         let edge = self.sender.window_edge();
         self.sender.on_ack(now, &ack);
+        if let Some(ends) = &mut self.entropy
+            && let Some(value) = announcement.and_then(|announcement| announcement.value)
+        {
+            let feedback = if ack.ecn_echo { Feedback::Marked } else { Feedback::Good };
+            let round_trip = self.sender.rtt().smoothed().unwrap_or(Duration::ZERO);
+            ends.policy.on_feedback(now, round_trip, value, feedback);
+        }
         if let Some(Announcement { window, .. }) = announcement
             && window > 0
         {
@@ -175,11 +206,12 @@ impl Connection {
                     | flag_if(PUSH, push);
                 let tolerated =
                     if oldest > 0 { SackBlocks::new(None, &[(oldest, number + 1)]) } else { SackBlocks::default() };
-                if self.echo > 0 {
+                let value = self.entropy.as_mut().map(|ends| ends.policy.next(now));
+                if self.echo > 0 || value.is_some() {
                     let timestamp = std::mem::take(&mut self.echo);
-                    let handle =
-                        pool.put_announcing(&tolerated, number, Announcement { window: 0, timestamp, echoed: None });
-                    return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
+                    let said = Announcement { window: 0, timestamp, echoed: None, value };
+                    let handle = pool.put_announcing(&tolerated, number, said);
+                    return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), value.unwrap_or(number)));
                 }
                 if oldest > 0 {
                     let handle = pool.put(&tolerated, number);

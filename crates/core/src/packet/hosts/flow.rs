@@ -1,5 +1,6 @@
 //! The flows of a run: identity, state and counters.
 
+use crate::entropy::EntropyPolicy;
 use crate::packet::forwarding::RouteRef;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::hosts::message::Message;
@@ -87,6 +88,14 @@ impl Writer {
     }
 }
 
+/// Entropy values at both ends of a connection.
+pub struct EntropyEnds {
+    /// The sender's policy.
+    pub policy: Box<dyn EntropyPolicy>,
+    /// The value of the last data packet at the receiver, whose ACK returns it.
+    pub answered: Option<u32>,
+}
+
 /// Both ends of a TCP connection.
 pub struct Connection {
     /// The sending end.
@@ -101,6 +110,8 @@ pub struct Connection {
     pub last_echo: u32,
     /// One more than the number of the first SYN that the receiver has got, whose timestamp its answers echo; zero before.
     pub first_syn: u32,
+    /// The entropy values of its packets, if its stack has a policy and its packets have several paths.
+    pub entropy: Option<Box<EntropyEnds>>,
     /// Its application; `None` if the application writes everything at the start.
     pub writer: Option<Box<Writer>>,
 }

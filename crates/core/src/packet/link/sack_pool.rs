@@ -150,6 +150,11 @@ impl SackPool {
         self.entry(handle).number
     }
 
+    /// The number that selectors see: the entropy value of a packet that has one, or its number.
+    pub fn selected_number(&self, handle: u32) -> u32 {
+        self.announcement(handle).and_then(|announcement| announcement.value).unwrap_or_else(|| self.number(handle))
+    }
+
     /// Reads the blocks of a handle into `blocks`, which must be empty.
     #[inline]
     pub fn read(&self, handle: u32, blocks: &mut SackBlocks) {
@@ -206,7 +211,7 @@ mod tests {
                 let sack = SackBlocks::new(duplicate, held);
                 let number = number as u32;
                 let said = if blocks.is_empty() { Some(number) } else { window };
-                let said = said.map(|window| Announcement { window, timestamp: number, echoed: None });
+                let said = said.map(|window| Announcement { window, timestamp: number, echoed: None, value: None });
                 let handle = match said {
                     Some(said) => pool.put_announcing(&sack, number, said),
                     None => pool.put(&sack, number),

@@ -42,6 +42,10 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
                 assert_eq!(counters.sender.sent - counters.sender.retransmits, u64::from(board.next()));
             }
             FlowState::Finished(counters) => assert_eq!(counters.arrived, sizes.segments()),
+            FlowState::Message(message) => {
+                assert!(counters.arrived <= sizes.segments());
+                assert_eq!(message.sender.in_flight(), message.sender.in_flight_by_books());
+            }
             FlowState::Udp(_) => assert!(u64::from(counters.arrived) <= counters.sender.sent),
             FlowState::Pending => {}
         }
@@ -118,6 +122,7 @@ proptest! {
             group["application"] = json!({"kind": "bulk", "bytes": 200_000});
             group["transport"] = json!({"tcp": {"stack": 0}});
         }
+        slow["stacks"][0]["protocol"] = json!({"name": "tcp"});
         slow["stacks"][0]["congestion"] = json!({"name": "newreno"});
         slow["stacks"][0]["slow_start"] = json!({"name": "classic"});
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});

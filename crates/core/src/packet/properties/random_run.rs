@@ -5,6 +5,7 @@ use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::Table;
 use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;
+use crate::entropy::EntropySpec;
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::detection::DetectionSpec;
@@ -168,9 +169,13 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
         prop::sample::select(vec!["rfc", "linux", "ns-2"]),
         prop::array::uniform5(any::<bool>()),
     );
-    let stack = policies.prop_map(|(congestion, slow_start, detection, ack, follows, switches)| {
+    let controls = prop::option::weighted(0.3, prop::sample::select(vec!["nscc", "rccc", "both"]));
+    let messages = (controls, named(EntropySpec::describe()));
+    let stack = (policies, messages).prop_map(|((congestion, slow_start, detection, ack, follows, switches), messages)| {
         let [sack, ecn, pacing, handshake, f_rto] = switches;
-        json!({"name": "", "follows": follows, "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
+        let (control, entropy) = messages;
+        let protocol = control.map_or(json!({"name": "tcp"}), |control| json!({"name": "uet", "control": control}));
+        json!({"protocol": protocol, "entropy": {"name": entropy},"name": "", "follows": follows, "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
             "detection": {"name": detection}, "ack": {"name": ack},
             "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
             "handshake": handshake, "mss": 960, "header": 40, "initial_window": 10, "receive_window": 300_000,
@@ -224,7 +229,21 @@ fn plan() -> impl Strategy<Value = Plan> {
 impl Plan {
     /// The run over these links and nodes, with flows between these pairs.
     fn over(&self, nodes: usize, links: &[Value], pairs: &[(usize, usize)]) -> Value {
-        let stacks: Vec<&Value> = self.traffic.iter().map(|(_, stack, ..)| stack).collect();
+        // Only data with a size goes in messages.
+        let with_size = |application: &Value, stack: &Value| {
+            let mut stack = stack.clone();
+            let is_sized = application["kind"] == "bulk" && !application["bytes"].is_null()
+                || application["kind"] == "short-flows"
+                || application["kind"] == "trace";
+            if !is_sized {
+                stack["protocol"] = json!({"name": "tcp"});
+            }
+            stack
+        };
+        let stacks: Vec<Value> =
+            self.traffic.iter().map(|(application, stack, ..)| with_size(application, stack)).collect();
+        let has_messages = stacks.iter().any(|stack| stack["protocol"]["name"] == "uet");
+        let captures = if has_messages { &[][..] } else { &self.captures };
         let groups: Vec<Value> = self
             .traffic
             .iter()
@@ -264,7 +283,7 @@ impl Plan {
             "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
             "schedules": schedules,
             "routings": [self.routing], "traffic": groups, "events": events,
-            "captures": self.captures.iter().map(|link| link % links.len()).collect::<Vec<_>>()
+            "captures": captures.iter().map(|link| link % links.len()).collect::<Vec<_>>()
         })
     }
 }

@@ -36,6 +36,8 @@ pub struct Announcement {
     pub timestamp: u32,
     /// On an ACK, the number of the transmission whose timestamp it echoes (TSecr), if the ACK says it.
     pub echoed: Option<u32>,
+    /// The packet's entropy value, or on an ACK that of the packet that it answers, if its flow has a policy. Not only of Linux.
+    pub value: Option<u32>,
 }
 
 /// The effect of a segment at the receiver.
@@ -212,7 +214,7 @@ impl ReceiveWindow {
         if read >= 2 * window && 2 * u64::from(window) * self.mss <= self.room {
             self.edge = next.saturating_add(read); // the application's reading sends another ACK (`tcp_cleanup_rbuf`)
         }
-        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now), echoed: None })
+        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now), echoed: None, value: None })
     }
 }
 
