@@ -186,6 +186,16 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
+impl QueueLimit {
+    /// Whether a packet of `size` bytes has room behind these packets and bytes.
+    pub fn has_room(self, packets: u32, bytes: u64, size: u32) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => packets < limit,
+            QueueLimit::Bytes(limit) => bytes + u64::from(size) <= limit,
+        }
+    }
+}
+
 /// Routing: a set of next hops or paths, a selector, a granularity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

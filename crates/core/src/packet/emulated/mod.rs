@@ -216,7 +216,8 @@ impl<P> EmulatedNetwork<P> {
         {
             taker.capture(now, link, &in_flight.packet);
         }
-        match self.network.offer_to_any(now, link, packet.words()) {
+        let in_flight = &mut self.in_flight;
+        match self.network.offer_to_any(now, link, packet.words(), |other| drop(in_flight.remove(other))) {
             Offer::Due(at) => self.arrivals.set(link, at),
             Offer::Dropped => drop(self.in_flight.remove(packet)),
             Offer::Queued => {}

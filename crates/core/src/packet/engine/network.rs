@@ -21,7 +21,7 @@ pub struct Network {
     sizes: FlowSizes,
     pool: SackPool,
     forwarding: Forwarding,
-    /// Room for the packets that CoDel drops at a service.
+    /// Room for the packets that a queue drops at a service, or in place of a packet that comes.
     dropped: Vec<Packet>,
     packet_hops: u64,
     without_route: u64,
@@ -108,6 +108,12 @@ impl Network {
         self.sizes.set(packet, sizes);
     }
 
+    /// Queues may cut the data of all flows to this size.
+    #[cfg(test)]
+    pub(in crate::packet) fn allow_trimming(&mut self, header: u16) {
+        self.sizes.allow_trimming(header);
+    }
+
     /// The sizes of a flow's packets.
     #[inline(always)]
     pub(in crate::packet) fn sizes(&self, flow: u32) -> &PacketSizes {
@@ -185,15 +191,32 @@ impl LinkAccess<'_> {
 
 /// Packets on links.
 impl Network {
-    /// Offers a packet to any link.
+    /// Offers a packet to any link. `on_drop` takes the packets that the queue drops in its place.
     #[inline(never)]
-    pub(in crate::packet) fn offer_to_any(&mut self, now: Time, link: LinkId, words: [u64; 3]) -> Offer {
+    pub(in crate::packet) fn offer_to_any(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        words: [u64; 3],
+        on_drop: impl FnMut(Packet),
+    ) -> Offer {
         let packet = Packet::from_words(words);
-        let offer = self.links[link as usize].offer_to_any(now, packet, &self.sizes, &mut self.fifos);
+        let Network { links, sizes, fifos, dropped, .. } = self;
+        let offer = links[link as usize].offer_to_any(now, packet, sizes, fifos, dropped);
         if offer == Offer::Dropped {
             self.discard(packet);
         }
+        if !self.dropped.is_empty() {
+            self.discard_dropped(on_drop);
+        }
         offer
+    }
+
+    fn discard_dropped(&mut self, mut on_drop: impl FnMut(Packet)) {
+        for packet in self.dropped.drain(..) {
+            on_drop(packet);
+            discard(packet, &mut self.pool);
+        }
     }
 
     /// The queue of a link, with the state that it needs to accept packets.
@@ -244,14 +267,12 @@ impl Network {
         self.links[link as usize].count_loss();
     }
 
-    /// Serves a queue that decides when it dequeues (CoDel): transmits the packet that is due, and may drop others.
-    pub(in crate::packet) fn serve(&mut self, link: LinkId, mut on_drop: impl FnMut(Packet)) {
+    /// Serves a queue that decides when it dequeues: transmits the packet that is due, and may drop others. Returns the transmitted packet.
+    pub(in crate::packet) fn serve(&mut self, link: LinkId, on_drop: impl FnMut(Packet)) -> Option<Packet> {
         let state = &mut self.links[link as usize];
-        state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
-        for packet in self.dropped.drain(..) {
-            on_drop(packet);
-            discard(packet, &mut self.pool);
-        }
+        let transmitted = state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
+        self.discard_dropped(on_drop);
+        transmitted
     }
 }
 

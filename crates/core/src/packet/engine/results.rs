@@ -225,8 +225,10 @@ columns! {
         loss_ratio: Number = ratio(row.losses(), row.packets() + row.taken_by_failures());
         /// Packets marked with congestion experienced (ECN).
         marks: Count in "packets" = row.total.marks - row.warm.marks;
-        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With CoDel, of
-        /// all packets that left the queue.
+        /// Packets whose payload the queue has cut. Their headers went on, so they do not count as dropped.
+        trimmed: Count in "packets" = row.total.trimmed - row.warm.trimmed;
+        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With CoDel and
+        /// trimming, of all packets that left the queue.
         queue_delay_mean_s: Number in "s", unknown "there was none" = row.mean_wait_s();
         /// Longest such wait.
         queue_delay_max_s: Number in "s" = row.total.wait_max.as_secs();
@@ -250,7 +252,7 @@ impl LinkRow {
 
     fn queue_drop_ratio(&self) -> f64 {
         let offered = self.total.offered - self.warm.offered;
-        // CoDel may drop packets that arrived before the warm-up ended.
+        // A queue may drop packets that arrived before the warm-up ended.
         ratio(self.queue_drops(), offered.max(self.queue_drops()))
     }
 

@@ -203,7 +203,7 @@ impl EpochLoop {
             network.access(link).offer::<false>(now, packet)
         } else {
             captures.capture(link, now, packet, network.pool());
-            network.offer_to_any(now, link, packet.words())
+            network.offer_to_any(now, link, packet.words(), |_| {})
         };
         if let Offer::Due(at) = offer {
             self.wheel.insert(link, at);

@@ -3,7 +3,6 @@
 use super::Link;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::Discipline;
 use crate::packet::link_state::estimate::Reading;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -38,6 +37,8 @@ pub struct LinkCounters {
     pub busy: Duration,
     /// Time that it could have transmitted, in the same way.
     pub possible: Duration,
+    /// Packets whose payload the queue has cut, and whose headers it has forwarded.
+    pub trimmed: u64,
 }
 
 /// All links of a network, with what their counters need.
@@ -135,12 +136,7 @@ impl Link {
 
     /// Packets that have not departed, the one in transmission included.
     pub fn queue_packets(&self, now: Time, fifos: &FifoStore) -> u32 {
-        self.undeparted_in_fifo(now, fifos) + self.waiting_for_service()
-    }
-
-    /// Packets that wait outside the FIFO, in a queue that decides when it dequeues.
-    fn waiting_for_service(&self) -> u32 {
-        if let Discipline::Codel { waiting, .. } = &self.discipline { waiting.len() as u32 } else { 0 }
+        self.undeparted_in_fifo(now, fifos) + self.waiting
     }
 
     fn undeparted_in_fifo(&self, now: Time, fifos: &FifoStore) -> u32 {
@@ -162,6 +158,6 @@ impl Link {
     /// Packets that wait or are on the wire.
     #[cfg(test)]
     pub fn packets_inside(&self) -> usize {
-        (self.fifo.len() + self.waiting_for_service()) as usize
+        (self.fifo.len() + self.waiting) as usize
     }
 }

@@ -1,8 +1,8 @@
 //! A directed link: a queue, a transmitter and a wire, with one event per packet.
 //!
 //! A first-in-first-out queue determines a packet's departure when the packet arrives: `max(now, busy until) + size / rate`. So waiting packets
-//! and packets on the wire form one [`fifo`], ordered by their arrival at the far end. Only CoDel, which decides when it dequeues, keeps
-//! waiting packets apart and needs an event of its own.
+//! and packets on the wire form one [`fifo`], ordered by their arrival at the far end. Only disciplines that decide when they dequeue
+//! ([`queue::AtService`], such as CoDel) keep waiting packets apart and need an event of their own.
 //!
 //! | task | file |
 //! | --- | --- |
@@ -83,6 +83,10 @@ pub struct Link {
     limit_slot: u32,
     /// Whether a packet may leave the far end before an earlier packet is offered.
     delivers_early: bool,
+    /// Whether all packets end at the node at the far end.
+    leads_to_host: bool,
+    /// Packets that wait outside the FIFO, in a discipline that decides at its service.
+    waiting: u32,
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
@@ -102,10 +106,10 @@ impl Link {
     pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, index: u32) -> Link {
         let limit = spec.queue.limit;
         let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
-        let discipline = spec.queue.discipline.build(draws);
+        let discipline = spec.queue.discipline.build(limit, draws);
         let needs_backlog = match discipline {
             Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
-            Discipline::Codel { .. } => false,
+            Discipline::AtService(_) => false,
             Discipline::OnArrival(_) => true,
         };
         let varying = Varying::new(spec, schedules, seed, index);
@@ -131,6 +135,8 @@ impl Link {
             counters: LinkCounters::default(),
             limit_slot: 0,
             delivers_early: false,
+            leads_to_host: false,
+            waiting: 0,
             limit,
             rate: spec.rate,
             loss: LossProcess::new(spec.loss.as_ref(), seed, index),
@@ -238,6 +244,11 @@ impl Link {
         self.classify();
     }
 
+    /// All packets that cross the link end at the node at its far end.
+    pub fn lead_to_host(&mut self) {
+        self.leads_to_host = true;
+    }
+
     /// Measures the link's delay, from the start of the run.
     pub fn measure(&mut self) {
         self.meter = Some(Box::default());
@@ -275,10 +286,9 @@ impl Link {
         self.counters.bytes -= self.bytes_in_fifo(sizes, fifos);
         let mut lost = fifos.drain(&mut self.fifo);
         self.counters.transmissions += lost.len() as u64;
-        if let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline {
-            codel.on_empty();
-            lost.extend(waiting.drain(..).map(|(_, packet)| packet));
-            *waiting_bytes = 0;
+        if let Discipline::AtService(queue) = &mut self.discipline {
+            lost.extend(queue.drain());
+            self.waiting = 0;
         }
         if let Some(backlog) = &mut self.backlog {
             **backlog = Backlog::default();
@@ -317,11 +327,12 @@ mod tests {
         let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
         let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
         let packet = Packet::new(0, 0, 0, 0);
-        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, &sizes, &mut fifos));
+        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, &sizes, &mut fifos, &mut Vec::new()));
         assert_eq!(first[9], Offer::Dropped);
         link.fail(Time::ZERO + Duration::from_millis(5), &sizes, &mut fifos);
         link.repair();
-        let later = link.offer_to_any(Time::ZERO + Duration::from_secs(1), packet, &sizes, &mut fifos);
+        let second = Time::ZERO + Duration::from_secs(1);
+        let later = link.offer_to_any(second, packet, &sizes, &mut fifos, &mut Vec::new());
         assert_ne!(later, Offer::Dropped);
     }
 }

@@ -4,7 +4,7 @@ use super::Link;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{LOST, MARK, Packet};
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::{Arrival, Decision, Discipline};
+use crate::packet::link::queue::{Admission, Arrival, Coming, Decision, Discipline};
 use crate::spec::QueueLimit;
 use crate::units::Time;
 
@@ -45,15 +45,28 @@ impl Link {
         if was_empty { Offer::Due(arrival) } else { Offer::Queued }
     }
 
-    /// Offers a packet to any link.
-    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &FlowSizes, fifos: &mut FifoStore) -> Offer {
+    /// Offers a packet to any link. Adds packets that the queue drops in its place to `dropped`.
+    pub fn offer_to_any(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        sizes: &FlowSizes,
+        fifos: &mut FifoStore,
+        dropped: &mut Vec<Packet>,
+    ) -> Offer {
         if !self.up {
             self.counters.losses += 1;
             self.counters.refused += 1;
             return Offer::Dropped;
         }
         self.counters.offered += 1;
-        if !self.admits(now, &mut packet, sizes, fifos) {
+        let was_due = self.next_event();
+        let admits = if self.decides_at_service() {
+            self.admits_at_service(now, &mut packet, sizes, dropped)
+        } else {
+            self.admits(now, &mut packet, sizes, fifos)
+        };
+        if !admits {
             self.counters.queue_drops += 1;
             self.loss.on_dropped();
             return Offer::Dropped;
@@ -62,19 +75,21 @@ impl Link {
             packet.set_flags(LOST);
         }
         let size = sizes[packet.flow() as usize].of(&packet);
-        let was_due = self.next_event();
         let is_busy = self.is_busy(now);
-        if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
-            && (is_busy || !waiting.is_empty())
+        if let Discipline::AtService(queue) = &mut self.discipline
+            && (is_busy || self.waiting > 0)
         {
-            if waiting.is_empty()
+            if self.waiting == 0
                 && let Some(varying) = &mut self.varying
             {
                 varying.plan_service(now);
             }
-            *waiting_bytes += u64::from(size);
-            waiting.push_back((now, packet));
+            queue.enqueue(now, packet, size);
+            self.waiting += 1;
         } else {
+            if let Discipline::AtService(queue) = &mut self.discipline {
+                queue.pass(&packet);
+            }
             self.transmit_on_any(now, packet, size, fifos);
             self.record_offer(now);
             if let Some(backlog) = &mut self.backlog {
@@ -107,6 +122,25 @@ impl Link {
         }
     }
 
+    /// Whether a queue that decides at its service accepts the packet. It may cut the packet, and it may cut or drop packets that wait.
+    fn admits_at_service(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        sizes: &FlowSizes,
+        dropped: &mut Vec<Packet>,
+    ) -> bool {
+        let Discipline::AtService(queue) = &mut self.discipline else { return true };
+        let transmitting = (self.busy_until > now).then_some(self.last_size);
+        let dropped_before = dropped.len();
+        let admission = queue.admit(packet, &Coming { transmitting, at_last_hop: self.leads_to_host }, sizes, dropped);
+        let others = (dropped.len() - dropped_before) as u32;
+        self.counters.queue_drops += u64::from(others);
+        self.waiting -= others;
+        self.counters.trimmed += u64::from(admission == Admission::AcceptedAndCut);
+        admission != Admission::Refused
+    }
+
     /// Whether the queue accepts the packet. It may mark the packet.
     fn admits(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
         let counts_packets = matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
@@ -120,16 +154,13 @@ impl Link {
     }
 
     fn admits_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
-        let size = u64::from(sizes[packet.flow() as usize].of(packet));
+        let size = sizes[packet.flow() as usize].of(packet);
         let (packets, bytes) = self.backlog(now, sizes, fifos);
-        let has_room = match self.limit {
-            QueueLimit::Packets(limit) => packets < limit,
-            QueueLimit::Bytes(limit) => bytes + size <= limit,
-        };
+        let has_room = self.limit.has_room(packets, bytes, size);
         let Discipline::OnArrival(discipline) = &mut self.discipline else { return has_room };
         let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
         let idle_since = (packets == 0).then_some(self.busy_until);
-        let rate = self.rate;
+        let (size, rate) = (u64::from(size), self.rate);
         let decision = discipline.decide(&Arrival { now, packets, has_room, idle_since, size, rate, ecn_capable });
         if !has_room || decision == Decision::Drop {
             return false;
@@ -143,10 +174,10 @@ impl Link {
 
     /// Packets and bytes that have not departed, the packet in transmission included.
     fn backlog(&mut self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> (u32, u64) {
-        if let Discipline::Codel { waiting, waiting_bytes, .. } = &self.discipline {
+        if let Discipline::AtService(queue) = &self.discipline {
+            let (packets, bytes) = queue.backlog();
             let in_transmission = u32::from(self.busy_until > now);
-            let bytes = *waiting_bytes + u64::from(in_transmission * self.last_size);
-            return (waiting.len() as u32 + in_transmission, bytes);
+            return (packets + in_transmission, bytes + u64::from(in_transmission * self.last_size));
         }
         if let Some(varying) = &mut self.varying {
             return varying.backlog(now);

@@ -1,6 +1,6 @@
 //! The sizes of a flow's packets.
 
-use super::packet::{ACK, HAS_SACK, PUSH, Packet, RETRANSMISSION, SYN};
+use super::packet::{ACK, HAS_SACK, PUSH, Packet, RETRANSMISSION, SYN, TRIMMED};
 use super::sack_pool;
 
 /// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
@@ -40,6 +40,14 @@ impl FlowSizes {
         }
     }
 
+    /// Queues may cut the data of all flows to this size.
+    #[cfg(test)]
+    pub fn allow_trimming(&mut self, header: u16) {
+        for sizes in &mut self.entries {
+            (sizes.trimmable, sizes.by_kind[2], sizes.by_kind[3]) = (true, header, header);
+        }
+    }
+
     /// The largest packet of all flows so far, bytes. It is used as the MTU of the interfaces.
     pub fn largest(&self) -> u16 {
         self.largest
@@ -70,6 +78,8 @@ pub struct PacketSizes {
     by_kind: [u16; 4],
     /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
+    /// Whether queues may cut the payload of its data: the flow is of a message transport.
+    pub trimmable: bool,
     /// Whether the SACK option makes an ACK longer.
     counts_options: bool,
     /// Bytes by which options make a SYN longer than a packet without data.
@@ -84,6 +94,7 @@ impl PacketSizes {
         PacketSizes {
             by_kind: [full, last, header, header],
             ecn_capable,
+            trimmable: false,
             counts_options: false,
             syn_options: 0,
             last_segment,
@@ -114,9 +125,10 @@ impl PacketSizes {
     }
 
     /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN, FIN or retransmission (RFC 3168 sections
-    /// 6.1.1, 6.1.4 and 6.1.5).
+    /// 6.1.1, 6.1.4 and 6.1.5). Retransmissions of message transports may be marked, because that rule is TCP's.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION) && !self.is_behind_data(packet)
+        let unmarked = if self.trimmable { ACK | TRIMMED } else { ACK | SYN | RETRANSMISSION };
+        self.ecn_capable && !packet.has(unmarked) && !self.is_behind_data(packet)
     }
 
     /// Whether the packet's segment is behind the flow's last one: that of a FIN without data, unless the packet is an ACK.

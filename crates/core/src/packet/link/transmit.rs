@@ -4,7 +4,7 @@ use super::Link;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet};
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::{Decision, Discipline};
+use crate::packet::link::queue::{Dequeued, Discipline};
 use crate::units::{Duration, Time};
 
 impl Link {
@@ -58,49 +58,46 @@ impl Link {
         }
     }
 
-    /// Whether the queue decides when it dequeues a packet (CoDel).
+    /// Whether the queue decides when it dequeues a packet.
     pub fn decides_at_service(&self) -> bool {
-        matches!(self.discipline, Discipline::Codel { .. })
+        matches!(self.discipline, Discipline::AtService(_))
     }
 
     /// When a queue that decides at its service dequeues next; [`Time::NEVER`] for another queue, or an empty one.
     pub fn next_service(&self) -> Time {
-        match &self.discipline {
-            Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
-                self.varying.as_ref().map_or(self.busy_until, |varying| varying.next_service())
-            }
-            _ => Time::NEVER,
+        if self.waiting == 0 {
+            return Time::NEVER;
         }
+        self.varying.as_ref().map_or(self.busy_until, |varying| varying.next_service())
     }
 
-    /// CoDel dequeues and transmits a packet, at [`Self::next_service`]. Adds the packets that it drops to `dropped`.
-    pub fn serve(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore, dropped: &mut Vec<Packet>) {
-        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
-        let mtu = u64::from(sizes.largest());
-        while let Some((since, mut packet)) = waiting.pop_front() {
-            let sizes_of_flow = &sizes[packet.flow() as usize];
-            *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
-            let ecn_capable = sizes_of_flow.may_be_marked(&packet);
-            match codel.dequeue(now, now - since, *waiting_bytes, mtu, ecn_capable) {
-                Decision::Drop => {
-                    self.counters.queue_drops += 1;
-                    dropped.push(packet);
-                    continue;
-                }
-                Decision::Mark => {
-                    packet.set_flags(MARK);
-                    self.counters.marks += 1;
-                }
-                Decision::Accept => {}
-            }
-            let size = sizes_of_flow.of(&packet);
-            self.transmit_on_any(now, packet, size, fifos);
-            self.record_offer(since);
-            self.count_wait(now - since);
-            if let Some(varying) = &mut self.varying {
-                varying.plan_service(now);
-            }
-            return;
+    /// A queue that decides at its service dequeues and transmits a packet, at [`Self::next_service`]. Adds the packets that it drops to `dropped`.
+    /// Returns the transmitted packet.
+    pub fn serve(
+        &mut self,
+        now: Time,
+        sizes: &FlowSizes,
+        fifos: &mut FifoStore,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        let Discipline::AtService(queue) = &mut self.discipline else { return None };
+        let dropped_before = dropped.len();
+        let dequeued = queue.dequeue(now, sizes, dropped);
+        let drops = (dropped.len() - dropped_before) as u32;
+        self.counters.queue_drops += u64::from(drops);
+        self.waiting -= drops + u32::from(dequeued.is_some());
+        let Dequeued { mut packet, since, marks } = dequeued?;
+        if marks {
+            packet.set_flags(MARK);
+            self.counters.marks += 1;
         }
+        let size = sizes[packet.flow() as usize].of(&packet);
+        self.transmit_on_any(now, packet, size, fifos);
+        self.record_offer(since);
+        self.count_wait(now - since);
+        if let Some(varying) = &mut self.varying {
+            varying.plan_service(now);
+        }
+        Some(packet)
     }
 }

@@ -60,7 +60,12 @@ impl EventLoop for ReferenceLoop {
     fn offer(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
         captures.capture(link, now, packet, network.pool());
         let bytes = network.all_sizes()[packet.flow() as usize].of(&packet);
-        let offer = network.offer_to_any(now, link, packet.words());
+        let trace = &mut self.trace;
+        let offer = network.offer_to_any(now, link, packet.words(), |other| {
+            if let Some(trace) = trace {
+                trace.drop_from_queue(now, link, other);
+            }
+        });
         if let Offer::Due(at) = offer {
             self.arrivals.set(link, at);
         }
@@ -70,7 +75,7 @@ impl EventLoop for ReferenceLoop {
             let state = network.link(link);
             let waits_for_service = state.next_service() != Time::NEVER;
             if offer != Offer::Dropped && !waits_for_service {
-                trace.transmit(link, state.busy_until());
+                trace.transmit(link, packet, state.busy_until());
             }
         }
     }
@@ -160,24 +165,22 @@ impl Engine<ReferenceLoop> {
         let serves = state.next_service() <= self.clock.now();
         let arrived = if serves {
             let (now, trace) = (self.clock.now(), &mut self.event_loop.trace);
-            let busy_until = state.busy_until();
-            self.network.serve(link, |packet| {
+            let transmitted = self.network.serve(link, |packet| {
                 if let Some(trace) = trace {
-                    trace.drop_at_service(now, link, packet);
+                    trace.drop_from_queue(now, link, packet);
                 }
             });
-            let departs = self.network.link(link).busy_until();
             if let Some(trace) = &mut self.event_loop.trace
-                && departs > busy_until
+                && let Some(packet) = transmitted
             {
-                trace.transmit(link, departs);
+                trace.transmit(link, packet, self.network.link(link).busy_until());
             }
             None
         } else {
             if let Some(trace) = &mut self.event_loop.trace
                 && let Some(packet) = self.network.next_to_arrive(link)
             {
-                trace.leave(self.clock.now(), link, packet);
+                trace.leave(self.clock.now(), link, packet, self.network.sizes(packet.flow()).of(&packet));
             }
             self.network.arrive(link)
         };

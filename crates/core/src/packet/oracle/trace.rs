@@ -54,7 +54,7 @@ columns! {
         /// When it came to the queue.
         entered_s: Number in "s" = crossing.entered.as_secs();
         /// When the transmitter has transmitted it.
-        departs_s: Number in "s", unknown "it is dropped before, or CoDel has not served it when the span ends" =
+        departs_s: Number in "s", unknown "it is dropped before, or its queue has not served it when the span ends" =
             known(crossing.departs);
         /// When it left the far end, or was dropped or lost.
         left_s: Number in "s", unknown "it has not left when the span ends" = known(crossing.left);
@@ -71,6 +71,12 @@ columns! {
 /// A time in seconds, or NaN where it is not known.
 fn known(time: Time) -> f64 {
     if time == Time::NEVER { f64::NAN } else { time.as_secs() }
+}
+
+/// Whether both are one packet, which may have got marks on the way.
+fn is_same(one: &Packet, other: &Packet) -> bool {
+    let identity = |packet: &Packet| (packet.flow(), packet.segment(), packet.number(), packet.has(ACK));
+    identity(one) == identity(other)
 }
 
 /// The crossings of a span of time.
@@ -106,35 +112,34 @@ impl Trace {
         }
     }
 
-    /// Records that the transmitter of a link takes the first waiting packet, and finishes it at `departs`.
-    pub fn transmit(&mut self, link: LinkId, departs: Time) {
-        let open = &mut self.open[link as usize];
+    /// Records that the transmitter of a link takes a packet that waits, and finishes it at `departs`.
+    pub fn transmit(&mut self, link: LinkId, packet: Packet, departs: Time) {
         // The waiting packets arrived last. Usually there are few, so the search begins at the end.
-        let waiting = open.iter().rev().take_while(|crossing| crossing.departs == Time::NEVER).count();
-        let first = open.len() - waiting;
-        if let Some(crossing) = open.get_mut(first) {
+        let mut waiting = self.open[link as usize].iter_mut().rev().filter(|crossing| crossing.departs == Time::NEVER);
+        if let Some(crossing) = waiting.find(|crossing| is_same(&crossing.packet, &packet)) {
             crossing.departs = departs;
         }
     }
 
     /// Records that a packet leaves the far end of a link.
-    pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet) {
-        self.end_of(now, link, packet, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
+    pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet, bytes: u32) {
+        let fate = if packet.has(LOST) { Fate::Lost } else { Fate::Arrived };
+        self.end_of(now, link, packet, |crossing| Crossing { bytes, fate, ..crossing });
     }
 
-    /// Records that the queue of a link drops a packet when it dequeues.
-    pub fn drop_at_service(&mut self, now: Time, link: LinkId, packet: Packet) {
-        self.end_of(now, link, packet, Fate::Dropped);
+    /// Records that the queue of a link drops a packet that waits.
+    pub fn drop_from_queue(&mut self, now: Time, link: LinkId, packet: Packet) {
+        self.end_of(now, link, packet, |crossing| Crossing { fate: Fate::Dropped, ..crossing });
     }
 
-    /// Records the fate of the first such packet on a link. With jitter, it may have overtaken others.
-    fn end_of(&mut self, now: Time, link: LinkId, packet: Packet, fate: Fate) {
-        let identity = |packet: &Packet| (packet.flow(), packet.segment(), packet.number(), packet.has(ACK));
+    /// Records the end of the first such packet on a link. It may have overtaken others, with jitter or priority.
+    fn end_of(&mut self, now: Time, link: LinkId, packet: Packet, ended: impl FnOnce(Crossing) -> Crossing) {
         let open = &mut self.open[link as usize];
-        let position = open.iter().position(|crossing| identity(&crossing.packet) == identity(&packet));
+        let position = open.iter().position(|crossing| is_same(&crossing.packet, &packet));
         if let Some(mut crossing) = position.and_then(|position| open.remove(position)) {
             crossing.packet = packet;
-            self.end(crossing, now, fate);
+            let crossing = ended(crossing);
+            self.end(crossing, now, crossing.fate);
         }
     }
 

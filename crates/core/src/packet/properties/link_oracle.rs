@@ -89,7 +89,7 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         let offer = if link.is_simple() {
             link.offer::<true>(packet.at, sent, sizes[index].of(&sent), &mut lines)
         } else {
-            link.offer_to_any(packet.at, sent, &sizes, &mut lines)
+            link.offer_to_any(packet.at, sent, &sizes, &mut lines, &mut Vec::new())
         };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),

@@ -8,5 +8,6 @@ pub mod random_run;
 mod retirement;
 mod shifted;
 mod threads;
+mod trimming;
 mod turns;
 mod varying;

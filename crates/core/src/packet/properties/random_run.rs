@@ -26,6 +26,8 @@ fn queue() -> impl Strategy<Value = Value> {
         (1u32..40, 0u32..20).prop_map(
             |(limit, mark)| json!({"discipline": "ecn-threshold", "limit": {"packets": limit}, "mark": mark})
         ),
+        (1u32..40, 1u32..3).prop_map(|(limit, control)| json!({"discipline": "trimming", "limit": {"packets": limit},
+            "trim": true, "control": control, "mark_from": 0.1, "mark_to": 0.6})),
     ]
 }
 

@@ -45,7 +45,7 @@ fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (
     for (index, (at, _)) in coming.iter().enumerate() {
         deliver(&mut link, &mut fifos, Time(*at));
         let packet = Packet::new(index as u32, 0, 0, 0);
-        if link.offer_to_any(Time(*at), packet, &sizes, &mut fifos) == Offer::Dropped {
+        if link.offer_to_any(Time(*at), packet, &sizes, &mut fifos, &mut Vec::new()) == Offer::Dropped {
             dropped.push(index);
         }
     }
@@ -145,7 +145,7 @@ fn read_at(schedules: &Value, coming: &Coming, readings: &[u64]) -> Vec<(u64, u6
             while link.next_event() <= Time(*at) {
                 link.on_arrival(&sizes, &mut fifos);
             }
-            link.offer_to_any(Time(*at), Packet::new(index as u32, 0, 0, 0), &sizes, &mut fifos);
+            link.offer_to_any(Time(*at), Packet::new(index as u32, 0, 0, 0), &sizes, &mut fifos, &mut Vec::new());
         }
         let counters = link.counters(Time(*reading), &sizes, &fifos);
         read.push((counters.busy.0 - busy, counters.possible.0 - possible));

@@ -1,9 +1,12 @@
 //! Controlled delay, RFC 8289: drops packets from a queue whose delay has stayed above a target for an interval.
 //!
-//! The queue belongs to the caller, which requests a decision about every packet that it dequeues.
+//! [`Codel`] is the algorithm. [`CodelQueue`] holds the packets, and requests a decision about every packet that it dequeues.
 
-use super::{Build, Decision, Discipline};
+use super::{Admission, AtService, Build, Coming, Decision, Dequeued, Discipline};
+use crate::packet::link::packet::Packet;
+use crate::packet::link::packet_sizes::FlowSizes;
 use crate::rng::Stream;
+use crate::spec::QueueLimit;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -31,13 +34,62 @@ fn is_ordered(parameters: &Parameters) -> Result<(), String> {
 }
 
 impl Build for Parameters {
-    fn build(&self, _draws: Stream) -> Discipline {
-        let codel = Box::new(Codel::new(self.target, self.interval, self.ecn));
-        Discipline::Codel { codel, waiting: VecDeque::new(), waiting_bytes: 0 }
+    fn build(&self, limit: QueueLimit, _draws: Stream) -> Discipline {
+        let codel = Codel::new(self.target, self.interval, self.ecn);
+        Discipline::AtService(Box::new(CodelQueue { codel, limit, waiting: VecDeque::new(), bytes: 0 }))
     }
 
     fn marks(&self) -> bool {
         self.ecn
+    }
+}
+
+/// A queue whose packets the algorithm decides about when they are dequeued.
+struct CodelQueue {
+    codel: Codel,
+    limit: QueueLimit,
+    /// Waiting packets, and since when each waits.
+    waiting: VecDeque<(Time, Packet)>,
+    /// Bytes of the waiting packets.
+    bytes: u64,
+}
+
+impl AtService for CodelQueue {
+    fn admit(&mut self, packet: &mut Packet, coming: &Coming, sizes: &FlowSizes, _: &mut Vec<Packet>) -> Admission {
+        let size = sizes[packet.flow() as usize].of(packet);
+        let (packets, bytes) = self.backlog();
+        let packets = packets + u32::from(coming.transmitting.is_some());
+        let bytes = bytes + u64::from(coming.transmitting.unwrap_or(0));
+        if self.limit.has_room(packets, bytes, size) { Admission::Accepted } else { Admission::Refused }
+    }
+
+    fn enqueue(&mut self, now: Time, packet: Packet, size: u32) {
+        self.bytes += u64::from(size);
+        self.waiting.push_back((now, packet));
+    }
+
+    fn dequeue(&mut self, now: Time, sizes: &FlowSizes, dropped: &mut Vec<Packet>) -> Option<Dequeued> {
+        let mtu = u64::from(sizes.largest());
+        while let Some((since, packet)) = self.waiting.pop_front() {
+            let sizes_of_flow = &sizes[packet.flow() as usize];
+            self.bytes -= u64::from(sizes_of_flow.of(&packet));
+            let ecn_capable = sizes_of_flow.may_be_marked(&packet);
+            match self.codel.dequeue(now, now - since, self.bytes, mtu, ecn_capable) {
+                Decision::Drop => dropped.push(packet),
+                decision => return Some(Dequeued { packet, since, marks: decision == Decision::Mark }),
+            }
+        }
+        None
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        (self.waiting.len() as u32, self.bytes)
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.codel.on_empty();
+        self.bytes = 0;
+        self.waiting.drain(..).map(|(_, packet)| packet).collect()
     }
 }
 

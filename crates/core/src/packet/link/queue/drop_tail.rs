@@ -2,6 +2,7 @@
 
 use super::{Build, Discipline};
 use crate::rng::Stream;
+use crate::spec::QueueLimit;
 
 crate::parameters! {
     /// None: the limit belongs to every queue.
@@ -9,7 +10,7 @@ crate::parameters! {
 }
 
 impl Build for Parameters {
-    fn build(&self, _draws: Stream) -> Discipline {
+    fn build(&self, _limit: QueueLimit, _draws: Stream) -> Discipline {
         Discipline::DropTail
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Arrival, Build, Decision, Discipline, OnArrival};
 use crate::rng::Stream;
+use crate::spec::QueueLimit;
 
 crate::parameters! {
     /// The threshold.
@@ -12,7 +13,7 @@ crate::parameters! {
 }
 
 impl Build for Parameters {
-    fn build(&self, _draws: Stream) -> Discipline {
+    fn build(&self, _limit: QueueLimit, _draws: Stream) -> Discipline {
         Discipline::OnArrival(Box::new(*self))
     }
 

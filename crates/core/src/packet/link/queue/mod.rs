@@ -1,8 +1,8 @@
 //! Queue disciplines: decide whether a link queues, marks or drops a packet.
 //!
-//! To add a discipline that decides when a packet arrives: a file here with its parameters, its [`OnArrival`] and its [`Build`], and a line
-//! in the registry [`DisciplineSpec`]. Such a discipline only sees an [`Arrival`]. [`codel`] decides when a packet is dequeued, and sees how
-//! long the packet has waited.
+//! To add a discipline: a file here with its parameters and its [`Build`], and a line in the registry [`DisciplineSpec`]. If it only decides
+//! when a packet arrives, it implements [`OnArrival`] and sees an [`Arrival`]. If it decides when a packet is dequeued, or which packet is, it
+//! implements [`AtService`] and holds the packets that wait.
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
@@ -10,12 +10,13 @@ pub mod codel;
 pub mod drop_tail;
 pub mod ecn_threshold;
 pub mod red;
+pub mod trimming;
 
 use crate::packet::link::packet::Packet;
+use crate::packet::link::packet_sizes::FlowSizes;
 use crate::rng::Stream;
+use crate::spec::QueueLimit;
 use crate::units::{Rate, Time};
-use codel::Codel;
-use std::collections::VecDeque;
 
 /// The decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,21 +54,73 @@ pub trait OnArrival: Send + Sync {
     fn decide(&mut self, arrival: &Arrival) -> Decision;
 }
 
+/// A packet that comes to a queue that decides at its service.
+#[derive(Debug, Clone, Copy)]
+pub struct Coming {
+    /// The size of the packet in transmission, bytes; `None` while the transmitter is idle.
+    pub transmitting: Option<u32>,
+    /// Whether the link ends at the packet's host.
+    pub at_last_hop: bool,
+}
+
+/// What a queue that decides at its service does with a packet that comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It accepts the packet.
+    Accepted,
+    /// It accepts the packet, and has cut the payload of this packet or of one that waited.
+    AcceptedAndCut,
+    /// It drops the packet.
+    Refused,
+}
+
+/// A packet that a queue dequeues.
+#[derive(Debug, Clone, Copy)]
+pub struct Dequeued {
+    /// The packet.
+    pub packet: Packet,
+    /// Since when it has waited.
+    pub since: Time,
+    /// Whether it is marked with congestion experienced (RFC 3168) now.
+    pub marks: bool,
+}
+
+/// A discipline that decides when a packet is dequeued, or which one is. It holds the packets that wait. A packet that comes when none waits and
+/// the transmitter is idle passes without a wait.
+pub trait AtService: Send + Sync {
+    /// Decides about a packet that comes; may cut its payload. May cut or drop packets that wait, and adds the dropped ones to `dropped`.
+    fn admit(
+        &mut self,
+        packet: &mut Packet,
+        coming: &Coming,
+        sizes: &FlowSizes,
+        dropped: &mut Vec<Packet>,
+    ) -> Admission;
+
+    /// Puts an accepted packet of this size into the queue.
+    fn enqueue(&mut self, now: Time, packet: Packet, size: u32);
+
+    /// An accepted packet passes without a wait.
+    fn pass(&mut self, _packet: &Packet) {}
+
+    /// Dequeues the packet that is transmitted now. Adds packets that it drops to `dropped`. `None` if no packet is left.
+    fn dequeue(&mut self, now: Time, sizes: &FlowSizes, dropped: &mut Vec<Packet>) -> Option<Dequeued>;
+
+    /// Packets that wait, and their bytes.
+    fn backlog(&self) -> (u32, u64);
+
+    /// Removes all packets, because the link has failed.
+    fn drain(&mut self) -> Vec<Packet>;
+}
+
 /// The discipline of a link.
 pub enum Discipline {
     /// Drops a packet if there is no room, and only then.
     DropTail,
     /// Decides when a packet arrives.
     OnArrival(Box<dyn OnArrival>),
-    /// Decides when a packet is dequeued.
-    Codel {
-        /// The state of the algorithm.
-        codel: Box<Codel>,
-        /// Waiting packets, and since when each waits.
-        waiting: VecDeque<(Time, Packet)>,
-        /// Bytes of the waiting packets.
-        waiting_bytes: u64,
-    },
+    /// Decides when a packet is dequeued, or which one is.
+    AtService(Box<dyn AtService>),
 }
 
 crate::algorithm_registry! {
@@ -81,13 +134,16 @@ crate::algorithm_registry! {
         Codel = "codel": codel,
         /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).
         EcnThreshold = "ecn-threshold": ecn_threshold,
+        /// Two classes: packets without payload go first. A full queue cuts the payload of data of message transports (Ultra Ethernet) and drops
+        /// other data. Marks ECN-capable data.
+        Trimming = "trimming": trimming,
     }
 }
 
 /// Builds a discipline from its parameters.
 trait Build {
-    /// An empty queue; the draws are the link's.
-    fn build(&self, draws: Stream) -> Discipline;
+    /// An empty queue with this limit; the draws are the link's.
+    fn build(&self, limit: QueueLimit, draws: Stream) -> Discipline;
 
     /// Whether the discipline marks ECN-capable packets.
     fn marks(&self) -> bool {
@@ -96,9 +152,9 @@ trait Build {
 }
 
 impl DisciplineSpec {
-    /// An empty queue; the draws are the link's.
-    pub(in crate::packet) fn build(&self, draws: Stream) -> Discipline {
-        self.parameters().build(draws)
+    /// An empty queue with this limit; the draws are the link's.
+    pub(in crate::packet) fn build(&self, limit: QueueLimit, draws: Stream) -> Discipline {
+        self.parameters().build(limit, draws)
     }
 
     /// Whether the discipline marks ECN-capable packets.

@@ -3,6 +3,7 @@
 use super::{Arrival, Build, Decision, Discipline, OnArrival};
 use crate::parameters::Share;
 use crate::rng::Stream;
+use crate::spec::QueueLimit;
 
 crate::parameters! {
     /// The thresholds.
@@ -30,7 +31,7 @@ fn is_ordered(parameters: &Parameters) -> Result<(), String> {
 }
 
 impl Build for Parameters {
-    fn build(&self, draws: Stream) -> Discipline {
+    fn build(&self, _limit: QueueLimit, draws: Stream) -> Discipline {
         Discipline::OnArrival(Box::new(Red::new(*self, draws)))
     }
 
