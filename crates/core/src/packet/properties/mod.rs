@@ -10,3 +10,4 @@ mod shifted;
 mod threads;
 mod turns;
 mod varying;
+mod waiting;
