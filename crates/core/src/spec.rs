@@ -535,8 +535,13 @@ pub enum ApplicationSpec {
     },
     /// These flows, one after another; each writes all its data at its start. Not for UDP.
     Trace {
-        /// Index of the pair, start after that of the group, and payload bytes of each flow.
+        /// Index of the pair, start after that of the group, and payload bytes of each flow. A flow that waits for others starts this time
+        /// after the last of them is over.
         flows: Vec<(u32, Duration, u64)>,
+        /// Pairs of a flow and an earlier one of the list that it waits for: one that ends at its source, until all data is delivered, or one of
+        /// the same source, until all data is acknowledged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        after: Vec<(u32, u32)>,
     },
 }
 
@@ -549,6 +554,11 @@ impl ApplicationSpec {
             | ApplicationSpec::Poisson { .. }
             | ApplicationSpec::ParetoOnOff { .. } => false,
         }
+    }
+
+    /// Whether flows wait for others.
+    pub fn has_dependencies(&self) -> bool {
+        matches!(self, ApplicationSpec::Trace { after, .. } if !after.is_empty())
     }
 }
 

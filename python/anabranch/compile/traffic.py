@@ -9,7 +9,7 @@ from anabranch.scenario import Case
 from anabranch.scenario.arrivals import mean_size, per_second
 from anabranch.scenario.demands import demands_of
 from anabranch.scenario.groups import Names
-from anabranch.scenario.pairs import STARS, ends_of, mean_star, pairs_of, uniforms
+from anabranch.scenario.pairs import STARS, ends_of, mean_star, messages_of, pairs_of, uniforms
 from anabranch.scenario.sizes import drawn
 from anabranch.scenario.traffic import Traffic, traffic_name, udp_packet
 
@@ -54,6 +54,10 @@ def _applications(
         yield _traced(entry, names)
     elif entry.every is not None:
         yield _repeated(case, entry, draw, names)
+    elif entry.is_collective:
+        messages = messages_of(entry, names)
+        after = [(number, earlier) for number, one in enumerate(messages) for earlier in one.after]
+        yield _trace((((one.source, one.target), 0, one.size) for one in messages), after)
     elif entry.short is None:
         yield pairs_of(entry, names, draw), _application(entry)
     elif entry.pattern in STARS:
@@ -147,8 +151,8 @@ def _last(case: Case, entry: Traffic) -> int:
     return units.duration(entry.stop or case.variant.run.duration)
 
 
-def _trace(flows: Any) -> tuple[Pairs, dict[str, Any]]:
-    """Flows (pair, start, bytes) as the core has them, and their pairs."""
+def _trace(flows: Any, after: Sequence[tuple[int, int]] = ()) -> tuple[Pairs, dict[str, Any]]:
+    """Flows (pair, start, bytes) as the core has them, and their pairs; and which flow waits for which, by their numbers."""
     pairs: dict[tuple[int, int], int] = {}
     listed = [(pairs.setdefault(pair, len(pairs)), start, size) for pair, start, size in flows]
-    return list(pairs), {"kind": "trace", "flows": listed}
+    return list(pairs), {"kind": "trace", "flows": listed} | ({"after": after} if after else {})

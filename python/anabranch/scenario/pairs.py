@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
+from anabranch.foundation import units
+from anabranch.scenario import collectives
 from anabranch.scenario.groups import Names
 from anabranch.scenario.traffic import Traffic
 
@@ -28,6 +30,10 @@ def ends_of(entry: Traffic, names: Names) -> tuple[Sequence[str], Sequence[str]]
 def check(entry: Traffic, names: Names) -> None:
     """:class:`ValueError` if a traffic group has no pair, or more than :data:`MOST_FLOWS`; none is made."""
     sources, targets = ends_of(entry, names)
+    if entry.pattern in collectives.ALL_REDUCE:
+        assert entry.size is not None  # the schema wants one
+        collectives.check(entry.pattern, sources, units.size(entry.size))
+        return
     if entry.pattern in ("pairs", "permutation") and len(sources) != len(targets):
         raise ValueError(
             f'pattern = "{entry.pattern}" needs as many "from" as "to"; here {len(sources)} and {len(targets)}'
@@ -90,6 +96,8 @@ def most_pairs(entry: Traffic, names: Names) -> int:
     sources, targets = ends_of(entry, names)
     if entry.pattern == "neighbours":
         return len(names.links)
+    if entry.pattern in collectives.ALL_REDUCE:
+        return collectives.ALL_REDUCE[entry.pattern].count(len(sources))
     if entry.pattern in ("pairs", "permutation"):
         return len(sources)
     if entry.pattern in STARS:
@@ -106,6 +114,8 @@ def pairs_of(entry: Traffic, names: Names, draw: str) -> list[tuple[int, int]]:
     index = names.node_index
     if entry.pattern == "neighbours":
         return [(index[source], index[target]) for source, target in _neighbours(sources, targets, names)]
+    if entry.pattern in collectives.ALL_REDUCE:
+        return list(dict.fromkeys((one.source, one.target) for one in messages_of(entry, names)))
     of_sources, of_targets = [index[name] for name in sources], [index[name] for name in targets]
     if entry.pattern == "pairs":
         return list(zip(of_sources, of_targets, strict=True))
@@ -125,6 +135,17 @@ def pairs_of(entry: Traffic, names: Names, draw: str) -> list[tuple[int, int]]:
     indexes = np.fromiter((next(drawn) for _ in range(entry.count)), np.int64, entry.count)
     rows, columns = product.places(indexes)
     return list(zip(np.array(of_sources)[rows].tolist(), np.array(of_targets)[columns].tolist(), strict=True))
+
+
+def messages_of(entry: Traffic, names: Names) -> list[collectives.Message]:
+    """The messages of a collective operation that :func:`check` accepts, with the indexes of their nodes."""
+    assert entry.size is not None  # the schema wants one
+    size = units.size(entry.size)
+    if entry.window is not None:
+        return list(collectives.in_windows(pairs_of(entry, names, draw=""), size, entry.window))
+    nodes = [names.node_index[name] for name in ends_of(entry, names)[0]]
+    messages = collectives.ALL_REDUCE[entry.pattern].messages(len(nodes), size)
+    return [message._replace(source=nodes[message.source], target=nodes[message.target]) for message in messages]
 
 
 def _neighbours(sources: Sequence[str], targets: Sequence[str], names: Names) -> Iterator[tuple[str, str]]:

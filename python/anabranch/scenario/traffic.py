@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema
 
 from anabranch.foundation import units
 from anabranch.scenario import sizes
+from anabranch.scenario.collectives import ALL_REDUCE
 from anabranch.scenario.matrix import Gravity, MatrixKey
 from anabranch.scenario.table import Count, Duration, Frequency, LinkName, PositiveDuration, Rate, Size, Table, by_kind
 from anabranch.scenario.trace import Trace
@@ -136,13 +137,28 @@ class Traffic(Table):
     )
     to: Nodes = Field("all", description="Destinations, in the same way.")
     pattern: Literal[
-        "all-pairs", "all-to-all", "pairs", "random-pairs", "permutation", "incast", "outcast", "neighbours"
+        "all-pairs",
+        "all-to-all",
+        "pairs",
+        "random-pairs",
+        "permutation",
+        "incast",
+        "outcast",
+        "neighbours",
+        "all-reduce-ring",
+        "all-reduce-butterfly",
+        "all-reduce-halving",
     ] = Field(
         "all-pairs",
         description="Every source with every destination (all-pairs or all-to-all), the lists side by side, count pairs at random, "
         "each source with a random destination of its own (permutation), count random sources with one random destination "
         "(incast), one random source with count random destinations (outcast), or pairs that a link joins, over that link "
-        "whatever the routing.",
+        "whatever the routing. Or the messages by which the sources reduce their data to one result: in a ring, by recursive doubling "
+        "(butterfly), or by halving and doubling ([collectives](networks-and-traffic.md#collective-operations)).",
+    )
+    window: Count | None = Field(
+        None,
+        description="With all-to-all and size: how many flows of a source are under way. The next starts when the flow that many places before is acknowledged (default all at once).",
     )
     count: Count | None = Field(
         None,
@@ -170,7 +186,9 @@ class Traffic(Table):
     bulk: Literal[True] | None = Field(
         None, description="All at once, without end (default, with TCP, where no other application is given)."
     )
-    size: Size | None = Field(None, description="Payload bytes, written at once.")
+    size: Size | None = Field(
+        None, description="Payload bytes, written at once; of an all-reduce, the bytes that each source has."
+    )
     constant: Rate | None = Field(None, description="One segment at a time at constant intervals.")
     poisson: Rate | None = Field(None, description="One segment at a time at exponential intervals.")
     on_off: OnOff | None = Field(None, alias="on-off", description="Bursts at a peak rate.")
@@ -224,6 +242,7 @@ class Traffic(Table):
             raise ValueError(f'count is for pattern = "{_WITH_COUNT[0]}", "{_WITH_COUNT[1]}" or "{_WITH_COUNT[2]}"')
         if self.every is not None and self.size is None:
             raise ValueError('every repeats transfers that end; give size, such as size = "30kB"')
+        self._check_collective()
         if self.pattern == "neighbours" and self.routing is not None:
             raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
         for key, is_given in (("flows", self.flows != 1), ("stagger", units.duration(self.stagger) > 0)):
@@ -242,6 +261,29 @@ class Traffic(Table):
     def has_rates(self) -> bool:
         """Whether each pair has its own rate."""
         return self.matrix is not None or self.gravity is not None
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether some of its flows wait for others."""
+        return self.pattern in ALL_REDUCE or self.window is not None
+
+    def _check_collective(self) -> None:
+        if not self.is_collective:
+            return
+        what = "window" if self.window is not None else f'pattern = "{self.pattern}"'
+        if self.window is not None and self.pattern not in ("all-pairs", "all-to-all"):
+            raise ValueError('window is for pattern = "all-to-all"; leave it out')
+        if self.size is None:
+            raise ValueError(f'{what} is of transfers that end; give size, such as size = "1MB"')
+        if self.pattern in ALL_REDUCE and "to" in self.model_fields_set:
+            raise ValueError(f'{what} is among the nodes of "from"; leave "to" out')
+        for key, is_given in (
+            ("every", self.every is not None),
+            ("flows", self.flows != 1),
+            ("stagger", units.duration(self.stagger) > 0),
+        ):
+            if is_given:
+                raise ValueError(f"{key} does not apply to {what}: its flows start one after another")
 
     def _check_trace(self) -> None:
         beside = self._given_beside(_BESIDE_TRACE)

@@ -157,10 +157,17 @@ pub fn check(spec: &ApplicationSpec) -> Result<(), String> {
             }
             EmpiricalDistribution::new(sizes).map(|_| ()).map_err(|problem| format!("sizes: {problem}"))
         }
-        ApplicationSpec::Trace { flows } => match flows.iter().position(|(_, _, bytes)| *bytes == 0) {
-            Some(number) => Err(format!("flow {number} of the trace has 0 bytes: it must have a byte at least")),
-            None => Ok(()),
-        },
+        ApplicationSpec::Trace { flows, after } => {
+            if let Some(number) = flows.iter().position(|(_, _, bytes)| *bytes == 0) {
+                return Err(format!("flow {number} of the trace has 0 bytes: it must have a byte at least"));
+            }
+            match after.iter().find(|(flow, earlier)| earlier >= flow || *flow as usize >= flows.len()) {
+                Some((flow, earlier)) => {
+                    Err(format!("flow {flow} of {} waits for flow {earlier}: it must be an earlier one", flows.len()))
+                }
+                None => Ok(()),
+            }
+        }
     }
 }
 
@@ -269,7 +276,10 @@ mod tests {
         assert!(error(short(f64::NAN, vec![(1.0, 1.0)])).contains("arrivals is NaN"));
         assert!(error(short(1.0, vec![])).contains("sizes: the distribution has no points"));
         let trace = vec![(0, Duration::ZERO, 1), (0, Duration::ZERO, 0)];
-        assert!(error(ApplicationSpec::Trace { flows: trace }).contains("flow 1 of the trace has 0 bytes"));
+        assert!(
+            error(ApplicationSpec::Trace { flows: trace, after: Vec::new() })
+                .contains("flow 1 of the trace has 0 bytes")
+        );
     }
 
     proptest! {

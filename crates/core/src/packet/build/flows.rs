@@ -1,6 +1,7 @@
 //! Plans the flows of a run: their ends, starts, sizes and routes.
 
 use super::{BuildError, refuse};
+use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::forwarding::Forwarding;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
@@ -19,21 +20,33 @@ struct PlannedFlow {
     start: Time,
     /// The data of the flow; `None` if it does not end.
     bytes: Option<u64>,
+    /// It starts this time after the flows that it waits for.
+    delay: Option<Duration>,
 }
 
-/// The flows that start during the run, and the sizes of their packets. Compiles their routes.
-pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<Flow>, FlowSizes), BuildError> {
+/// The flows that may start during the run, the sizes of their packets, and the flows that they wait for. Compiles their routes.
+pub(super) fn flows(
+    spec: &RunSpec,
+    forwarding: &mut Forwarding,
+) -> Result<(Vec<Flow>, FlowSizes, Dependencies), BuildError> {
     let (mut flows, mut sizes) = (Vec::new(), Vec::new());
+    let (mut pairs, mut delays) = (Vec::new(), Vec::new());
     let end = Time::ZERO + spec.duration;
     forwarding.compile_shortest_routes(spec.routes_in_use());
     for (index, group) in spec.traffic.iter().enumerate() {
         let reverse_routing = spec.reverse_routing(group);
         let stop = group.stop();
-        for PlannedFlow { pair: (src, dst), start, bytes } in plan(spec, index, group)? {
-            if start >= end.min(stop) {
+        let mut numbers = Vec::new();
+        for PlannedFlow { pair: (src, dst), start, bytes, delay } in plan(spec, index, group)? {
+            let may_start = start < end.min(stop) || delay.is_some();
+            if group.application.has_dependencies() {
+                numbers.push(may_start.then_some(flows.len() as u32));
+            }
+            if !may_start {
                 continue;
             }
             let (flow, group_index) = (flows.len() as u32, index as u32);
+            delays.extend(delay.map(|delay| (flow, delay)));
             let mut route = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
                 let key = PacketKey { flow, group: group_index, src, dst, reverse, number: 0 };
                 forwarding.route_of_flow(routing, &key).map_err(|error| BuildError::Routing {
@@ -51,10 +64,38 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
             let identity = FlowIdentity { group: group_index, src, dst, start, forward, reverse };
             flows.push(Flow::new(identity));
         }
+        if let ApplicationSpec::Trace { after, .. } = &group.application {
+            for (follower, earlier) in after {
+                let [follower, earlier] = [*follower, *earlier].map(|number| numbers[number as usize]);
+                let Some(follower) = follower else { continue };
+                check_dependency(spec, group, &flows, follower, earlier)?;
+                pairs.push((follower, earlier.unwrap_or(follower))); // neither starts
+            }
+        }
     }
     forwarding.finish_build();
     flows.shrink_to_fit();
-    Ok((flows, FlowSizes::new(sizes)))
+    let dependencies = Dependencies::new(flows.len(), &pairs, delays.into_iter());
+    Ok((flows, FlowSizes::new(sizes), dependencies))
+}
+
+/// Refuses a flow whose source does not know when an earlier flow is over.
+fn check_dependency(
+    spec: &RunSpec,
+    group: &TrafficSpec,
+    flows: &[Flow],
+    follower: u32,
+    earlier: Option<u32>,
+) -> Result<(), BuildError> {
+    let Some(earlier) = earlier else { return Ok(()) };
+    let [follower, earlier] = [follower, earlier].map(|flow| flows[flow as usize].identity);
+    if [earlier.src, earlier.dst].contains(&follower.src) {
+        return Ok(());
+    }
+    let [source, from, to] = [follower.src, earlier.src, earlier.dst].map(|node| &spec.nodes[node as usize]);
+    let problem =
+        format!("a flow from '{source}' waits for one from '{from}' to '{to}': it must begin or end at '{source}'");
+    Err(refuse(format!("traffic '{}', after", group.name), problem))
 }
 
 fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<PlannedFlow>, BuildError> {
@@ -87,13 +128,22 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
                 pair: group.pairs[arrival.pair as usize],
                 start: arrival.start,
                 bytes: Some(arrival.bytes),
+                delay: None,
             })
             .collect());
     }
-    if let ApplicationSpec::Trace { flows } = &group.application {
+    if let ApplicationSpec::Trace { flows, after } = &group.application {
+        let mut waits = vec![false; flows.len()];
+        after.iter().for_each(|(flow, _)| waits[*flow as usize] = true);
         let planned =
             flows.iter().enumerate().map(|(number, &(pair, start, bytes))| match group.pairs.get(pair as usize) {
-                Some(&pair) => Ok(PlannedFlow { pair, start: Time::ZERO + group.start + start, bytes: Some(bytes) }),
+                Some(&pair) if waits[number] => {
+                    Ok(PlannedFlow { pair, start: Time::NEVER, bytes: Some(bytes), delay: Some(start) })
+                }
+                Some(&pair) => {
+                    let start = Time::ZERO + group.start + start;
+                    Ok(PlannedFlow { pair, start, bytes: Some(bytes), delay: None })
+                }
                 None => Err(refuse(field("flows"), format!("flow {number} has pair {pair} of {}", group.pairs.len()))),
             });
         return planned.collect();
@@ -107,7 +157,7 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
         .enumerate()
         .map(|(number, pair)| {
             let later = Duration(group.stagger.0.saturating_mul(number as u64).min(Time::NEVER.0));
-            PlannedFlow { pair, start: Time::ZERO + group.start + later, bytes }
+            PlannedFlow { pair, start: Time::ZERO + group.start + later, bytes, delay: None }
         })
         .collect())
 }
@@ -133,7 +183,8 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
             let full = stack.mss + stack.header;
             let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
             let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
-            let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
+            let mut sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
+            sizes.trimmable = stack.messages().is_some_and(|messages| messages.trimming);
             Ok(if stack.follows == Follows::Linux { sizes.with_options() } else { sizes })
         }
     }

@@ -11,6 +11,7 @@ mod validate;
 pub(crate) use validate::check_stack;
 
 use crate::packet::engine::clock::NetworkEvent;
+use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::Forwarding;
 use crate::packet::hosts::flow::Flow;
@@ -99,6 +100,7 @@ pub(in crate::packet) struct Parts {
     pub flows: Vec<Flow>,
     /// By flow.
     pub sizes: FlowSizes,
+    pub dependencies: Dependencies,
     pub network_events: VecDeque<(Time, NetworkEvent)>,
 }
 
@@ -108,7 +110,7 @@ pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
     let graph =
         Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
     let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(spec));
-    let (flows, sizes) = flows::flows(spec, &mut forwarding)?;
+    let (flows, sizes, dependencies) = flows::flows(spec, &mut forwarding)?;
     let schedules = Schedules::new(&spec.schedules);
     let mut links: Vec<Link> =
         (0..).zip(&spec.links).map(|(index, link)| Link::new(link, &schedules, spec.seed, index)).collect();
@@ -117,7 +119,7 @@ pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
         links.iter_mut().for_each(Link::measure);
     }
     let network_events = network_events(spec, &mut forwarding);
-    Ok(Parts { links, forwarding, flows, sizes, network_events })
+    Ok(Parts { links, forwarding, flows, sizes, dependencies, network_events })
 }
 
 impl<L: EventLoop> Engine<L> {
@@ -126,8 +128,8 @@ impl<L: EventLoop> Engine<L> {
     /// # Errors
     /// Names the first value that the engine cannot use. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
-        let Parts { links, forwarding, flows, sizes, network_events } = parts(&spec)?;
-        let mut engine = Engine::assemble(spec, links, forwarding, flows, sizes, network_events);
+        let Parts { links, forwarding, flows, sizes, dependencies, network_events } = parts(&spec)?;
+        let mut engine = Engine::assemble(spec, links, forwarding, (flows, dependencies), sizes, network_events);
         engine.measure_for_messages();
         engine.check_queues()?;
         engine.check_lasting()?;

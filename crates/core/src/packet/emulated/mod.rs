@@ -114,7 +114,11 @@ impl<P> EmulatedNetwork<P> {
     /// # Errors
     /// As for the packet engine.
     pub fn new(spec: RunSpec) -> Result<EmulatedNetwork<P>, BuildError> {
-        let build::Parts { links, forwarding, flows, sizes, network_events } = build::parts(&spec)?;
+        if let Some(group) = spec.traffic.iter().find(|group| group.application.has_dependencies()) {
+            let problem = "flows that wait for others run in the packet engine only".into();
+            return Err(BuildError::Value { field: format!("traffic '{}'", group.name), problem });
+        }
+        let build::Parts { links, forwarding, flows, sizes, dependencies: _, network_events } = build::parts(&spec)?;
         let mut route_log = RouteLog::new(&spec, &flows);
         route_log.update(Time::ZERO, &forwarding);
         Ok(EmulatedNetwork {

@@ -3,13 +3,14 @@
 //! A host changes nothing but its flows. All else it reaches by a [`HostContext`].
 
 use crate::packet::engine::context::HostContext;
+use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::messages::MessageHosts;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::forwarding::RouteRef;
 use crate::packet::hosts::flow::{Connection, Datagrams, EntropyEnds, Flow, FlowIdentity, FlowState, Writer};
 use crate::packet::link::packet::{ACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{RunSpec, TransportSpec};
+use crate::spec::{NodeId, RunSpec, TransportSpec};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
@@ -26,7 +27,8 @@ const TIME_WAIT: Duration = Duration::from_millis(100);
 /// All flows of a run.
 pub struct Hosts {
     flows: Vec<Flow>,
-    /// Flows in the order of their start, and how many have started.
+    dependencies: Dependencies,
+    /// Flows whose start is known, in the order of their start, and how many of these have started.
     starts: Vec<u32>,
     started: usize,
     /// The settings that all senders of a stack share, by stack.
@@ -39,11 +41,13 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    pub(in crate::packet) fn new(spec: &RunSpec, flows: Vec<Flow>) -> Hosts {
-        let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
+    pub(in crate::packet) fn new(spec: &RunSpec, flows: Vec<Flow>, dependencies: Dependencies) -> Hosts {
+        let is_known = |flow: &u32| flows[*flow as usize].identity.start < Time::NEVER;
+        let mut starts: Vec<u32> = (0..flows.len() as u32).filter(is_known).collect();
         starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
         Hosts {
             flows,
+            dependencies,
             starts,
             started: 0,
             common_settings: spec.stacks.iter().map(|_| None).collect(),
@@ -125,7 +129,8 @@ impl Hosts {
         let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);
         let answer = connection.answer(now, words, last_segment, context.network.pool_mut());
         let number = connection.last_ack_number();
-        if connection.receiver.delivered() > last_segment && flow.end == Time::NEVER {
+        let has_ended = connection.receiver.delivered() > last_segment && flow.end == Time::NEVER;
+        if has_ended {
             flow.end = now;
         }
         if let Some(ack) = answer {
@@ -134,6 +139,9 @@ impl Hosts {
         // An exact echo may owe another ACK.
         if let Some(deadline) = connection.receiver.deadline() {
             context.arm(index, RECEIVER, deadline);
+        }
+        if has_ended {
+            self.on_delivered(index, context);
         }
     }
 
@@ -178,6 +186,7 @@ impl Hosts {
         if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
             connection.sender.release_memory();
             self.retire_later(index, context);
+            self.on_acknowledged(index, context);
         } else if !connection.sender.quiet_until(context.event_loop.armed(index, SENDER))
             && let Some(deadline) = connection.sender.deadline()
         {
@@ -244,6 +253,7 @@ impl Hosts {
         let Flow { identity, state, .. } = &mut self.flows[index as usize];
         let stopped = now >= context.spec.traffic[identity.group as usize].stop();
         match state {
+            FlowState::Pending if !stopped => return self.start_after_others(index, context),
             FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) => return,
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
@@ -308,6 +318,42 @@ impl Hosts {
             return self.request_line(flow, context);
         }
         self.pump(flow, context);
+    }
+
+    /// Counts a flow all of whose data is delivered now. The application's timers of the flows for which it was the last are set.
+    pub(in crate::packet) fn on_delivered<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+        if !self.dependencies.is_empty() {
+            self.on_over(flow, self.identity(flow).dst, context);
+        }
+    }
+
+    /// The same for a flow all of whose data is acknowledged.
+    pub(super) fn on_acknowledged<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+        if !self.dependencies.is_empty() && self.dependencies.is_first_acknowledgement(flow) {
+            self.on_over(flow, self.identity(flow).src, context);
+        }
+    }
+
+    #[inline(never)]
+    fn on_over<L: EventLoop>(&mut self, flow: u32, node: NodeId, context: &mut HostContext<L>) {
+        let now = context.now();
+        self.dependencies.on_over(flow, node, now, &self.flows, |follower, start| {
+            context.arm(follower, APPLICATION, start);
+        });
+    }
+
+    fn start_after_others<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let now = context.now();
+        let identity = &mut self.flows[index as usize].identity;
+        identity.start = now;
+        context.event_loop.on_started(now, index, identity.dst);
+        self.start(index, context);
+    }
+
+    /// A flow whose sender is in another partition has started there at this time, which is now.
+    pub(in crate::packet) fn on_started_elsewhere<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        self.flows[index as usize].identity.start = context.now();
+        self.open(index, context);
     }
 
     /// Creates both ends of a flow, without sending anything.

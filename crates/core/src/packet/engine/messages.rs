@@ -136,6 +136,7 @@ impl Hosts {
             return;
         }
         if message.sender.is_done() {
+            self.on_acknowledged(flow, context);
             return self.retire_later(flow, context);
         }
         self.request_line(flow, context);
@@ -156,7 +157,8 @@ impl Hosts {
         } else {
             (message.receiver.on_data(&data, marked), false)
         };
-        if message.receiver.is_complete() && *end == Time::NEVER {
+        let is_over = message.receiver.is_complete() && *end == Time::NEVER;
+        if is_over {
             *end = now;
         }
         let wants = message.receiver.demand.want(data.wanted) || without_payload;
@@ -165,6 +167,9 @@ impl Hosts {
         }
         if has_credit && wants {
             self.request_credit(flow, context);
+        }
+        if is_over {
+            self.on_delivered(flow, context);
         }
     }
 

@@ -10,6 +10,7 @@
 mod bound;
 pub(in crate::packet) mod clock;
 pub(in crate::packet) mod context;
+pub(in crate::packet) mod dependencies;
 pub(in crate::packet) mod hosts;
 mod idle;
 mod messages;
@@ -21,6 +22,7 @@ pub mod results;
 use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::clock::{Clock, NetworkEvent};
 use crate::packet::engine::context::HostContext;
+use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::hosts::Hosts;
 use crate::packet::engine::network::Network;
 use crate::packet::engine::observers::Observers;
@@ -69,6 +71,9 @@ pub trait EventLoop: Sized {
     /// Called when a flow is done. Its connection stays until `at`, also at the node of its receiver.
     fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
 
+    /// Called when a flow starts that waited for others: its start is not known before.
+    fn on_started(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
+
     /// Called when the routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
@@ -91,14 +96,14 @@ impl<L: EventLoop> Engine<L> {
         spec: RunSpec,
         mut links: Vec<Link>,
         forwarding: Forwarding,
-        flows: Vec<Flow>,
+        (flows, dependencies): (Vec<Flow>, Dependencies),
         sizes: FlowSizes,
         network_events: VecDeque<(Time, NetworkEvent)>,
     ) -> Engine<L> {
         let mut event_loop = L::new(&spec, &mut links, &flows, &sizes);
         event_loop.on_rerouted(&forwarding);
         let network = Network::new(links, sizes, forwarding);
-        let hosts = Hosts::new(&spec, flows);
+        let hosts = Hosts::new(&spec, flows, dependencies);
         Engine {
             clock: Clock::new(spec.duration, network_events),
             observers: Observers::new(&spec, &hosts, &network),

@@ -71,7 +71,7 @@ columns! {
         /// Routing of its data.
         routing: Name = row.routing;
         /// When the application opens the flow.
-        start_s: Number in "s" = row.identity.start.as_secs();
+        start_s: Number in "s", unknown "waits for another flow" = row.start_s();
         /// When the last byte was delivered in order.
         end_s: Number in "s", unknown "not finished" = if row.has_ended() { row.end.as_secs() } else { f64::NAN };
         /// Flow completion time, `end_s - start_s`, handshake included.
@@ -135,6 +135,11 @@ columns! {
 impl FlowRow {
     fn has_ended(&self) -> bool {
         self.end != Time::NEVER
+    }
+
+    fn start_s(&self) -> f64 {
+        let start = self.identity.start;
+        if start < Time::NEVER { start.as_secs() } else { f64::NAN }
     }
 
     fn completion_s(&self) -> f64 {

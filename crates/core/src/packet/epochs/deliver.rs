@@ -178,6 +178,7 @@ impl Burst<'_> {
             }
             if connection.receiver.delivered() > template.sizes.last_segment && *end == Time::NEVER {
                 *end = self.packet.arrival();
+                return; // another flow may start now
             }
             let Some(next) = self.next() else { return };
             self.go_on(next);
@@ -299,6 +300,7 @@ impl Engine<EpochLoop> {
         }
         #[cfg(test)]
         let before = (connection.packets_sent(ACKS), fifo.len() + 1);
+        let had_ended = *end != Time::NEVER;
         let epoch_end = event_loop.until;
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let template = PacketTemplate { flow, hop_index: start + 1, sizes: &sizes[flow as usize] };
@@ -320,6 +322,9 @@ impl Engine<EpochLoop> {
         if ACKS && (connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER))) {
             let (hosts, mut context) = self.hosts_in_context();
             hosts.arm_or_retire(flow, &mut context);
+        } else if !ACKS && *end == now && !had_ended {
+            let (hosts, mut context) = self.hosts_in_context();
+            hosts.on_delivered(flow, &mut context);
         }
         true
     }

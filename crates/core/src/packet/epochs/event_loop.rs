@@ -63,6 +63,8 @@ pub struct EpochLoop {
     pub(in crate::packet) outgoing: Vec<LinkId>,
     /// Finished flows whose receivers are in another partition, and when they retire.
     pub(in crate::packet) done_flows: Vec<(Time, u32)>,
+    /// Flows that started after others and whose receivers are in another partition, and when they started.
+    pub(in crate::packet) started_flows: Vec<(Time, u32)>,
 }
 
 /// Length of an epoch, in which no packet gets from one node to another: the least delay, or the least sum of transmission time and delay. Longer
@@ -108,6 +110,7 @@ impl EventLoop for EpochLoop {
             busy_links: Vec::new(),
             outgoing: Vec::new(),
             done_flows: Vec::new(),
+            started_flows: Vec::new(),
         }
     }
 
@@ -159,6 +162,12 @@ impl EventLoop for EpochLoop {
     fn on_done(&mut self, at: Time, flow: u32, receiver: NodeId) {
         if !self.is_here(receiver) {
             self.done_flows.push((at, flow));
+        }
+    }
+
+    fn on_started(&mut self, at: Time, flow: u32, receiver: NodeId) {
+        if !self.is_here(receiver) {
+            self.started_flows.push((at, flow));
         }
     }
 

@@ -27,6 +27,8 @@ struct Mailbox {
     sacks: Vec<(SackBlocks, u32, Option<Announcement>)>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
+    /// Flows that have started after others, and when.
+    started: Vec<(Time, u32)>,
 }
 
 /// The report of a partition to all others.
@@ -203,6 +205,10 @@ impl<'a> Barrier<'a> {
             let receiver = self.partitioning.partition_of(engine.hosts.identity(flow).dst);
             exchange.mailbox(receiver, partition).done.push((at, flow));
         }
+        for (at, flow) in std::mem::take(&mut engine.event_loop.started_flows) {
+            let receiver = self.partitioning.partition_of(engine.hosts.identity(flow).dst);
+            exchange.mailbox(receiver, partition).started.push((at, flow));
+        }
         first
     }
 
@@ -288,5 +294,17 @@ impl Engine<EpochLoop> {
         for (at, flow) in mailbox.done.drain(..) {
             hosts.retire_at(at, flow, &mut context);
         }
+        for (at, flow) in mailbox.started.drain(..) {
+            self.note_start(at, flow);
+        }
+    }
+
+    /// Notes that a flow has started in another partition. Its packets arrive later.
+    pub(super) fn note_start(&mut self, at: Time, flow: u32) {
+        let now = self.clock.now();
+        self.clock.set(at);
+        let (hosts, mut context) = self.hosts_in_context();
+        hosts.on_started_elsewhere(flow, &mut context);
+        self.clock.set(now);
     }
 }

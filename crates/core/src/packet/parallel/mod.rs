@@ -41,14 +41,17 @@ pub struct Partitions {
 
 impl Partitions {
     /// A run on this number of threads, or on fewer: each must have enough to do in a round. A run whose routing measures its links has one thread,
-    /// because the controller reads all links at once.
+    /// because the controller reads all links at once. So has a run with samples of flows that wait for others: at a sample, the partition of the
+    /// receiver may not know yet that a flow has started.
     ///
     /// # Errors
     /// As [`Engine::new`].
     pub fn new(spec: RunSpec, threads: usize) -> Result<Partitions, BuildError> {
         let measures = spec.routings.iter().any(|routing| routing.link_state.is_some());
+        let waits = spec.traffic.iter().any(|group| group.application.has_dependencies());
+        let undivided = measures || spec.sample.is_some() && waits;
         let engine = Engine::<EpochLoop>::new(spec)?;
-        let at_most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
+        let at_most = if undivided { 1 } else { threads.min(engine.spec.nodes.len()) };
         let mut divisions = (2..=at_most).rev().map(|count| divide(&engine, count));
         let worth = |division: &Partitioning| division.hops_per_round / division.count as f64 >= MIN_HOPS_PER_ROUND;
         let division = divisions.find(worth).unwrap_or_else(|| Partitioning::whole(&engine));
@@ -91,6 +94,9 @@ impl Partitions {
             });
             (goes_on, of_others.chain([first]).sum::<Option<Duration>>())
         });
+        if !goes_on {
+            self.note_last_starts();
+        }
         self.took += began.elapsed();
         self.worked = self.worked.zip(worked).map(|(before, now)| before + now);
         goes_on
@@ -107,6 +113,17 @@ impl Partitions {
     #[cfg(test)]
     pub(in crate::packet) fn finish_in_turn(&mut self) {
         while Barrier::new(&self.division, self.packet_hops() + 1_000).run_in_turn(&mut self.engines) {}
+        self.note_last_starts();
+    }
+
+    /// The starts of the last round, after which partitions do not meet again.
+    fn note_last_starts(&mut self) {
+        for sender in 0..self.engines.len() {
+            for (at, flow) in std::mem::take(&mut self.engines[sender].event_loop.started_flows) {
+                let receiver = self.engines[sender].hosts.identity(flow).dst;
+                self.engines[self.division.partition_of(receiver)].note_start(at, flow);
+            }
+        }
     }
 
     /// The fault of a congestion control that comes with the scenario: the name of its stack, the time and the problem. `None` without a fault.

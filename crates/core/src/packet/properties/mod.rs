@@ -11,3 +11,4 @@ mod threads;
 mod trimming;
 mod turns;
 mod varying;
+mod waiting;

@@ -46,6 +46,9 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     }
     for group in &spec.traffic {
         let name = &group.name;
+        if group.application.has_dependencies() {
+            return Err(refuse(format!("traffic {name}: flows that wait for others")));
+        }
         match group.application {
             ApplicationSpec::Bulk { .. }
             | ApplicationSpec::Constant { .. }
