@@ -196,8 +196,6 @@ class _Stack(Table):
         if self.protocol.name != "tcp":
             for key in self.model_fields_set - _OF_MESSAGES:
                 raise ValueError(f'{key} has no meaning with protocol = "{self.protocol.name}": leave it out')
-        elif self.entropy is not None:
-            raise ValueError('entropy is for protocol = "uet": leave it out')
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
         if units.size(self.mss) + units.size(self.header) > 65535:
