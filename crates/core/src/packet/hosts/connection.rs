@@ -137,7 +137,10 @@ impl Connection {
             self.note_timestamp(pool.announcement(packet.number()));
             pool.release(packet.number());
         }
-        let number = self.sender.counters().timeouts as u32 + 1;
+        let number = match &mut self.entropy {
+            Some(ends) => ends.policy.next(now),
+            None => self.sender.counters().timeouts as u32 + 1,
+        };
         let acknowledges = self.sender.on_established(now, Some(packet.segment()));
         acknowledges.then(|| (Packet::new(packet.flow(), 0, number, SYN | PUSH), number))
     }
@@ -222,7 +225,8 @@ impl Connection {
             Transmission::Syn => {
                 // Each try has a number of its own, or all would be sprayed over one path.
                 let number = self.sender.counters().timeouts as u32;
-                (Packet::new(flow, number, number, SYN), number)
+                let value = self.entropy.as_mut().map_or(number, |ends| ends.policy.next(now));
+                (Packet::new(flow, number, value, SYN), value)
             }
         })
     }
