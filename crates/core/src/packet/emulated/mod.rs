@@ -198,7 +198,7 @@ impl<P> EmulatedNetwork<P> {
     pub fn send(&mut self, sent: SentPacket, packet: P, taker: &mut impl Taker<P>) {
         let identity = &self.flows[sent.flow as usize].identity;
         let key = identity.key(sent.flow, sent.reverse, sent.number);
-        let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key);
+        let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key, || 0);
         let Some((link, hop_index)) = first_hop else { return };
         let index = self.in_flight.add(InFlight { key, packet });
         let full = self.full_sizes[sent.flow as usize];
@@ -251,7 +251,7 @@ impl<P> EmulatedNetwork<P> {
         let index = packet.hop_index();
         let next = if Forwarding::is_hop_by_hop(index) {
             let Some(in_flight) = self.in_flight.get(packet) else { return };
-            self.network.next_hop_of_key(now, index, node, &in_flight.key)
+            self.network.next_hop_of_key(now, index, node, &in_flight.key, || 0)
         } else {
             Some((self.network.forwarding().next_on_route(index), index + 1))
         };
