@@ -108,12 +108,6 @@ impl Network {
         self.sizes.set(packet, sizes);
     }
 
-    /// Queues may cut the data of all flows to this size.
-    #[cfg(test)]
-    pub(in crate::packet) fn allow_trimming(&mut self, header: u16) {
-        self.sizes.allow_trimming(header);
-    }
-
     /// The sizes of a flow's packets.
     #[inline(always)]
     pub(in crate::packet) fn sizes(&self, flow: u32) -> &PacketSizes {

@@ -105,7 +105,8 @@ impl Forwarding {
         let mut index = self.first_hop_index(route, now, key, NoBacklogs)?;
         loop {
             let hop_by_hop = Forwarding::is_hop_by_hop(index);
-            let link = if hop_by_hop { self.next_hop(index, node, now, key, NoBacklogs)? } else { self.next_on_route(index) };
+            let link =
+                if hop_by_hop { self.next_hop(index, node, now, key, NoBacklogs)? } else { self.next_on_route(index) };
             if link == END {
                 return Some(links);
             }
