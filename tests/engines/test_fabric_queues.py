@@ -19,7 +19,7 @@ queue = {{ discipline = "{discipline}", limit = "20 packets" }}
 link = ["R", "slow"]
 capacity = "2Mbps"
 
-[routing]
+[routing.spread]
 metric = "hop-count"
 select = "{select}"
 
