@@ -336,6 +336,22 @@ pub enum Selector {
     Random,
     /// At random, in proportion to weights.
     Weighted,
+    /// The link with the fewest bytes in its queue; one of them at random if several have as many.
+    Adaptive,
+    /// The link with the fewest bytes in its queue of two drawn ones and the last best (DRILL, Ghorbani et al., SIGCOMM 2017).
+    Drill,
+}
+
+impl Selector {
+    /// Whether choices depend on the queues of the links.
+    pub fn reads_backlogs(self) -> bool {
+        matches!(self, Selector::Adaptive | Selector::Drill)
+    }
+
+    /// Whether choices of flows depend on earlier choices, or on queues, so that they are unknown before the run.
+    pub fn decides_in_the_run(self) -> bool {
+        self == Selector::RoundRobin || self.reads_backlogs()
+    }
 }
 
 /// The unit of traffic that one choice holds for.

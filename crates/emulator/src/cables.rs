@@ -66,7 +66,7 @@ impl Network for Cables {
         let number = self.numbers[port as usize];
         self.numbers[port as usize] = number.wrapping_add(1);
         let size = frame.len().saturating_sub(ETHERNET).clamp(1, usize::from(u16::MAX)) as u16;
-        let sent = SentPacket { flow: port, reverse: false, number, size, ecn_capable: false };
+        let sent = SentPacket { flow: port, reverse: false, number, size, ecn_capable: false, control: false };
         let frame = Frame { port: self.other_ends[port as usize], bytes: frame.to_vec() };
         self.network.send(sent, frame, &mut Leaving(output));
     }

@@ -67,7 +67,8 @@ impl FlowTable {
         let next = &mut self.numbers[flow as usize][usize::from(reverse)];
         let number = *next;
         *next = next.wrapping_add(1);
-        Some(SentPacket { flow, reverse, number, size: header.size, ecn_capable: header.ecn_capable })
+        let Header { size, ecn_capable, control, .. } = *header;
+        Some(SentPacket { flow, reverse, number, size, ecn_capable, control })
     }
 
     /// The flow of a packet to or from an iperf3 server.

@@ -10,6 +10,8 @@ pub const UDP: u8 = 17;
 const SHORTEST_HEADER: usize = 20;
 /// The ECN field of a packet that has experienced congestion (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
+/// The flag of TCP's last segment (RFC 9293).
+const FIN: u8 = 1;
 
 /// The identity of a flow in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +40,8 @@ pub struct Header {
     pub size: u16,
     /// Whether the packet's ECN field allows marks.
     pub ecn_capable: bool,
+    /// Whether it is of TCP, without payload and not a FIN: an ACK or a SYN.
+    pub control: bool,
 }
 
 /// The header of an IPv4 packet; `None` if it is none, or not whole.
@@ -54,6 +58,10 @@ pub fn read(packet: &[u8]) -> Option<Header> {
         (TCP | UDP, Some(bytes)) => u16::from_be_bytes([bytes[0], bytes[1]]),
         _ => 0,
     };
+    let is_control = || {
+        let (offset, flags) = (packet.get(length + 12)? >> 4, packet.get(length + 13)?);
+        Some(protocol == TCP && packet.len() == length + usize::from(offset) * 4 && flags & FIN == 0)
+    };
     Some(Header {
         tuple: FiveTuple {
             source: (address(12)?, port(length)),
@@ -62,6 +70,7 @@ pub fn read(packet: &[u8]) -> Option<Header> {
         },
         size,
         ecn_capable: packet[1] & 3 != 0,
+        control: is_control().unwrap_or(false),
     })
 }
 
@@ -102,7 +111,7 @@ mod tests {
             destination: (Ipv4Addr::new(10, 0, 1, 2), 40_001),
             protocol: TCP,
         };
-        assert_eq!(header, Header { tuple, size: 140, ecn_capable: true });
+        assert_eq!(header, Header { tuple, size: 140, ecn_capable: true, control: false });
         assert!(!read(&packet(IpEcn::try_new(0).unwrap())).unwrap().ecn_capable);
         assert_eq!(tuple.reversed().reversed(), tuple);
     }

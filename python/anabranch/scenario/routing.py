@@ -128,8 +128,10 @@ class Routing(Table):
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
         None, description="One for each explicit path, for the selector weighted."
     )
-    select: Literal["hash", "round-robin", "random", "weighted"] | None = Field(
-        None, description="How one of several paths is chosen (default hash)."
+    select: Literal["hash", "round-robin", "random", "weighted", "adaptive", "drill"] | None = Field(
+        None,
+        description="How one of several paths is chosen (default hash). adaptive: the link with the fewest bytes in its queue; drill: the same, "
+        "of two drawn links and the last best (Ghorbani et al., SIGCOMM 2017). Of paths, the queue of the first link counts.",
     )
     per: Per | None = Field(None, description="Unit for which a path is chosen (default flow for hash, else packet).")
     hash: list[Literal["source", "destination", "source-port", "destination-port"]] | None = Field(

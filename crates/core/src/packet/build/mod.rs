@@ -1,12 +1,13 @@
 //! Builds an engine from a compiled run.
 //!
-//! [`validate`] refuses a spec that cannot run. [`flows`] plans flows, their sizes and their routes. [`capacity`] refuses a run whose queues or
+//! [`validate`] refuses a spec that cannot run. [`flows`] plans flows, their sizes and their routes. [`hosts`] finds the links to hosts. [`capacity`] refuses a run whose queues or
 //! sequence numbers do not suffice for its flows.
 //!
 //! May use: the engine and what the engine uses. It knows no event loop.
 
 mod capacity;
 mod flows;
+mod hosts;
 mod validate;
 pub(crate) use validate::check_stack;
 
@@ -117,6 +118,12 @@ pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
     spec.captures.iter().for_each(|link| links[*link as usize].capture());
     if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
         links.iter_mut().for_each(Link::measure);
+    }
+    if forwarding.reads_backlogs() {
+        links.iter_mut().for_each(Link::watch);
+    }
+    for link in hosts::links_to_hosts(spec) {
+        links[link].lead_to_host();
     }
     let network_events = network_events(spec, &mut forwarding);
     Ok(Parts { links, forwarding, flows, sizes, dependencies, network_events })

@@ -17,7 +17,7 @@ use crate::packet::forwarding::select::PacketKey;
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::Offer;
-use crate::packet::link::packet::{MARK, Packet};
+use crate::packet::link::packet::{ACK, MARK, Packet, flag_if};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::oracle::winner_tree::WinnerTree;
 use crate::packet::output::route_log::{RouteChange, RouteLog};
@@ -46,6 +46,8 @@ pub struct SentPacket {
     pub size: u16,
     /// Whether queues may mark it instead of dropping it.
     pub ecn_capable: bool,
+    /// Whether it is an ACK or SYN without payload, which queues may prefer.
+    pub control: bool,
 }
 
 /// Receives the packets that leave the network, and observes packets that enter links.
@@ -202,13 +204,13 @@ impl<P> EmulatedNetwork<P> {
     pub fn send(&mut self, sent: SentPacket, packet: P, taker: &mut impl Taker<P>) {
         let identity = &self.flows[sent.flow as usize].identity;
         let key = identity.key(sent.flow, sent.reverse, sent.number);
-        let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key);
+        let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key, || 0);
         let Some((link, hop_index)) = first_hop else { return };
         let index = self.in_flight.add(InFlight { key, packet });
         let full = self.full_sizes[sent.flow as usize];
         // A packet of segment 0 has the size of the last segment, which is this one.
-        self.network.set_sizes(index, PacketSizes::new(full, sent.size, sent.size, sent.ecn_capable, 0));
-        let mut moving = Packet::new(index, 0, 0, 0);
+        self.network.set_sizes(index, PacketSizes::of_packet(full, sent.size, sent.ecn_capable));
+        let mut moving = Packet::new(index, 0, 0, flag_if(ACK, sent.control));
         moving.set_hop_index(hop_index);
         self.offer(link, moving, taker);
     }
@@ -255,7 +257,7 @@ impl<P> EmulatedNetwork<P> {
         let index = packet.hop_index();
         let next = if Forwarding::is_hop_by_hop(index) {
             let Some(in_flight) = self.in_flight.get(packet) else { return };
-            self.network.next_hop_of_key(now, index, node, &in_flight.key)
+            self.network.next_hop_of_key(now, index, node, &in_flight.key, || 0)
         } else {
             Some((self.network.forwarding().next_on_route(index), index + 1))
         };

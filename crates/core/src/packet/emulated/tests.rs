@@ -7,7 +7,7 @@ use crate::packet::Oracle;
 use crate::packet::engine::EventLoop;
 use crate::packet::engine::clock::NetworkEvent;
 use crate::packet::engine::network::HostEvent;
-use crate::packet::link::packet::{ACK, MARK, Packet};
+use crate::packet::link::packet::{ACK, MARK, Packet, SYN};
 use crate::packet::oracle::event_loop::ReferenceLoop;
 use crate::packet::output::table::Table;
 use crate::packet::properties::random_run::{build, mesh_spec, run_spec};
@@ -58,6 +58,7 @@ fn take_host_events(oracle: &mut Oracle, arrived: &mut Vec<Arrived>) -> Vec<(Sen
                     number,
                     size: sizes.of(&packet) as u16,
                     ecn_capable: sizes.may_be_marked(&packet),
+                    control: packet.has(ACK | SYN),
                 };
                 sent.push((packet_sent, packet));
             }

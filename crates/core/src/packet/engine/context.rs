@@ -34,7 +34,8 @@ impl<L: EventLoop> HostContext<'_, L> {
         }
         let now = self.clock.now();
         let route = identity.route(packet.has(ACK));
-        if let Some((link, hop_index)) = self.network.first_hop(now, &packet, number, identity, route) {
+        let served = || self.event_loop.served();
+        if let Some((link, hop_index)) = self.network.first_hop(now, &packet, number, identity, route, served) {
             packet.set_hop_index(hop_index);
             self.event_loop.offer(now, link, packet, self.network, self.captures);
         }

@@ -62,6 +62,11 @@ pub trait EventLoop: Sized {
     /// Time at which a timer's entry comes up, or never. Its owner then computes the real deadline.
     fn armed(&self, flow: u32, timer: u32) -> Time;
 
+    /// Of the links whose queues decide at their service: those below this are served now before the event that is processed now.
+    fn served(&self) -> LinkId {
+        0 // all services before this event have been processed
+    }
+
     /// Called when a network event is scheduled.
     fn on_scheduled(&mut self, at: Time);
 
@@ -191,7 +196,10 @@ impl<L: EventLoop> Engine<L> {
         let index = packet.hop_index();
         let (next, hop_index) = if Forwarding::is_hop_by_hop(index) {
             let identity = hosts.identity(packet.flow());
-            let Some(next_hop) = network.next_hop(clock.now(), packet.words(), node, identity) else { return };
+            let Some(next_hop) = network.next_hop(clock.now(), packet.words(), node, identity, || event_loop.served())
+            else {
+                return;
+            };
             next_hop
         } else {
             (network.forwarding().next_on_route(index), index + 1)

@@ -1,6 +1,6 @@
 //! The network: links with their FIFOs, the SACK blocks of the packets on them, and the forwarding.
 
-use crate::packet::forwarding::select::PacketKey;
+use crate::packet::forwarding::select::{Backlogs, NoBacklogs, PacketKey};
 use crate::packet::forwarding::{END, Forwarding, RouteRef};
 use crate::packet::hosts::flow::FlowIdentity;
 use crate::packet::link::fifo::{Fifo, FifoStore};
@@ -108,12 +108,6 @@ impl Network {
         self.sizes.set(packet, sizes);
     }
 
-    /// Queues may cut the data of all flows to this size.
-    #[cfg(test)]
-    pub(in crate::packet) fn allow_trimming(&mut self, header: u16) {
-        self.sizes.allow_trimming(header);
-    }
-
     /// The sizes of a flow's packets.
     #[inline(always)]
     pub(in crate::packet) fn sizes(&self, flow: u32) -> &PacketSizes {
@@ -167,6 +161,44 @@ impl Network {
 fn discard(packet: Packet, pool: &mut SackPool) {
     if packet.has(HAS_SACK) {
         pool.release(packet.number());
+    }
+}
+
+fn first_hop_of(
+    forwarding: &mut Forwarding,
+    now: Time,
+    route: RouteRef,
+    key: &PacketKey,
+    mut backlogs: impl Backlogs,
+) -> Option<NextHop> {
+    let index = forwarding.first_hop_index(route, now, key, &mut backlogs)?;
+    if Forwarding::is_hop_by_hop(index) {
+        Some((forwarding.next_hop(index, key.src, now, key, backlogs)?, index))
+    } else {
+        Some((forwarding.next_on_route(index), index + 1))
+    }
+}
+
+/// The queues of the links now, for selectors that read them.
+struct Queues<'network> {
+    now: Time,
+    /// Queues that decide at their service are served before the current event if their link is below this, or the service is due before now.
+    served: LinkId,
+    links: &'network mut [Link],
+    fifos: &'network mut FifoStore,
+    sizes: &'network FlowSizes,
+    pool: &'network mut SackPool,
+    dropped: &'network mut Vec<Packet>,
+}
+
+impl Backlogs for Queues<'_> {
+    fn bytes(&mut self, link: LinkId) -> u64 {
+        let state = &mut self.links[link as usize];
+        while (state.next_service(), link) < (self.now, self.served) {
+            state.serve(state.next_service(), self.sizes, self.fifos, self.dropped);
+        }
+        self.dropped.drain(..).for_each(|packet| discard(packet, self.pool));
+        if state.is_up() { state.backlog_bytes(self.now, self.sizes, self.fifos) } else { u64::MAX }
     }
 }
 
@@ -278,7 +310,7 @@ impl Network {
 
 /// Forwarding of packets.
 impl Network {
-    /// The first link of a packet that its host sends now by this route; `None` if no route leads on.
+    /// The first link of a packet that its host sends now by this route; `None` if no route leads on. See [`Queues::served`] for `served`.
     #[inline(always)]
     pub(in crate::packet) fn first_hop(
         &mut self,
@@ -287,11 +319,12 @@ impl Network {
         number: u32,
         identity: &FlowIdentity,
         route: RouteRef,
+        served: impl FnOnce() -> LinkId,
     ) -> Option<NextHop> {
         if let RouteRef::Route(start) = route {
             return Some((self.forwarding.next_on_route(start), start + 1));
         }
-        self.select_first_hop(now, packet.words(), number, identity, route)
+        self.select_first_hop(now, packet.words(), number, identity, route, served)
     }
 
     #[inline(never)]
@@ -302,9 +335,11 @@ impl Network {
         number: u32,
         identity: &FlowIdentity,
         route: RouteRef,
+        served: impl FnOnce() -> LinkId,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
-        let first = self.first_hop_of_key(now, route, &identity.key(packet.flow(), packet.has(ACK), number));
+        let key = identity.key(packet.flow(), packet.has(ACK), number);
+        let first = self.first_hop_of_key(now, route, &key, served);
         if first.is_none() {
             self.discard(packet);
         }
@@ -317,14 +352,14 @@ impl Network {
         now: Time,
         route: RouteRef,
         key: &PacketKey,
+        served: impl FnOnce() -> LinkId,
     ) -> Option<NextHop> {
-        let first = self.forwarding.first_hop_index(route, now, key).and_then(|index| {
-            if Forwarding::is_hop_by_hop(index) {
-                Some((self.forwarding.next_hop(index, key.src, now, key)?, index))
-            } else {
-                Some((self.forwarding.next_on_route(index), index + 1))
-            }
-        });
+        let first = if self.forwarding.reads_backlogs() {
+            let (forwarding, queues) = self.forwarding_and_queues(now, served());
+            first_hop_of(forwarding, now, route, key, queues)
+        } else {
+            first_hop_of(&mut self.forwarding, now, route, key, NoBacklogs)
+        };
         self.without_route += u64::from(first.is_none());
         first
     }
@@ -338,6 +373,7 @@ impl Network {
         words: [u64; 3],
         node: NodeId,
         identity: &FlowIdentity,
+        served: impl FnOnce() -> LinkId,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
         // A router with one next hop does not read the state of the flow, which is seldom in a cache here.
@@ -352,7 +388,7 @@ impl Network {
         }
         let number = if packet.has(HAS_SACK) { self.pool.selected_number(packet.number()) } else { packet.number() };
         let key = identity.key(packet.flow(), packet.has(ACK), number);
-        let next_hop = self.next_hop_of_key(now, packet.hop_index(), node, &key);
+        let next_hop = self.next_hop_of_key(now, packet.hop_index(), node, &key, served);
         if next_hop.is_none() {
             self.discard(packet);
         }
@@ -367,8 +403,14 @@ impl Network {
         hop_index: u32,
         node: NodeId,
         key: &PacketKey,
+        served: impl FnOnce() -> LinkId,
     ) -> Option<NextHop> {
-        let next = self.forwarding.next_hop(hop_index, node, now, key);
+        let next = if self.forwarding.reads_backlogs() {
+            let (forwarding, queues) = self.forwarding_and_queues(now, served());
+            forwarding.next_hop(hop_index, node, now, key, queues)
+        } else {
+            self.forwarding.next_hop(hop_index, node, now, key, NoBacklogs)
+        };
         if next == Some(END) {
             return Some((END, hop_index));
         }
@@ -376,6 +418,12 @@ impl Network {
         self.without_route += u64::from(next.is_none());
         self.expired += u64::from(next.is_some() && decremented.is_none());
         next.zip(decremented)
+    }
+
+    /// The forwarding, and the queues that selectors read now. See [`Queues::served`] for `served`.
+    fn forwarding_and_queues(&mut self, now: Time, served: LinkId) -> (&mut Forwarding, Queues<'_>) {
+        let Network { links, fifos, sizes, pool, dropped, forwarding, .. } = self;
+        (forwarding, Queues { now, served, links, fifos, sizes, pool, dropped })
     }
 
     /// Paths that a new flow's packets may take by this route.

@@ -79,9 +79,10 @@ impl Engine<EpochLoop> {
     #[inline(never)]
     fn arrivals_of_any_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
         while self.network.link(link).next_arrival() < self.event_loop.until {
-            if let Some(packet) = self.network.arrive(link)
-                && let Some(packet) = self.forward_or_return(link, packet, node, delivery)
-            {
+            let Some(packet) = self.network.arrive(link) else { continue };
+            if self.event_loop.fan_in.is_in_turn() {
+                self.forward_in_turn(link, packet, node, delivery);
+            } else if let Some(packet) = self.forward_or_return(link, packet, node, delivery) {
                 self.advance_to_arrival(link, packet.arrival());
                 self.deliver(packet);
             }
@@ -112,6 +113,15 @@ impl Engine<EpochLoop> {
             return Some(packet);
         }
         None
+    }
+
+    /// Forwards a packet in the order of its node's events, whether its route is compiled or not.
+    fn forward_in_turn(&mut self, link: LinkId, packet: Packet, node: NodeId, delivery: Delivery) {
+        if delivery == Delivery::Sorted {
+            self.event_loop.put_for_node(node, Rank::arrival(link), packet);
+        } else {
+            self.forward_hop_by_hop(link, packet.words(), node);
+        }
     }
 
     /// Selects the next link of a packet at a router that processes packets now.

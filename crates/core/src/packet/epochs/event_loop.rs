@@ -16,7 +16,7 @@ use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::network::Network;
 use crate::packet::engine::{Engine, EventLoop, TIMERS_PER_FLOW};
 use crate::packet::epochs::fan_in::{FanIn, Feed};
-use crate::packet::epochs::inbox::{Inbox, Key, Rank};
+use crate::packet::epochs::inbox::{Event, Inbox, Key, Rank};
 use crate::packet::epochs::loser_tree::LoserTree;
 use crate::packet::epochs::nodes::Nodes;
 use crate::packet::epochs::timers::Timers;
@@ -155,6 +155,14 @@ impl EventLoop for EpochLoop {
         self.timers.armed(flow, timer)
     }
 
+    fn served(&self) -> LinkId {
+        match self.rank.event() {
+            Event::Start(_) => 0,
+            Event::Arrival => self.rank.link(),
+            Event::Timer(_) => LinkId::MAX,
+        }
+    }
+
     fn on_scheduled(&mut self, _at: Time) {}
 
     fn on_failed(&mut self, _now: Time, _link: LinkId) {}
@@ -212,10 +220,21 @@ impl EpochLoop {
             network.access(link).offer::<false>(now, packet)
         } else {
             captures.capture(link, now, packet, network.pool());
+            self.serve(link, now, self.rank, network);
             network.offer_to_any(now, link, packet.words(), |_| {})
         };
         if let Offer::Due(at) = offer {
             self.wheel.insert(link, at);
+            if at < self.until && self.fan_in.is_in_turn() {
+                self.busy_links.push(link); // a queue that is served in this epoch
+            }
+        }
+    }
+
+    /// Serves a queue that decides at its service, as often as it is due before this event.
+    pub(super) fn serve(&self, link: LinkId, before: Time, rank: Rank, network: &mut Network) {
+        while (network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
+            network.serve(link, |_| {});
         }
     }
 

@@ -42,6 +42,8 @@ pub struct FanIn {
     /// Links that packets always enter in phase 3: queues that decide at their service, and instrumented simple links. An end processes bursts only if
     /// its packets wait, or enter an uninstrumented link.
     late: Vec<bool>,
+    /// See [`Self::is_in_turn`].
+    in_turn: bool,
 }
 
 impl FanIn {
@@ -52,7 +54,14 @@ impl FanIn {
             feeds: vec![Feed::Merged; links.len()],
             egresses: vec![Egress::Various; links.len()],
             late: links.iter().map(takes_late).collect(),
+            in_turn: links.iter().any(Link::is_watched),
         }
+    }
+
+    /// Whether all packets enter a link in the order of the events of its node, each at once, because selectors read the queues.
+    #[inline(always)]
+    pub fn is_in_turn(&self) -> bool {
+        self.in_turn
     }
 
     /// The source of the packets that are offered to a link.
@@ -69,6 +78,11 @@ impl FanIn {
 
     /// Computes both for new routes. Packets that hosts send, or that routers forward hop by hop, come from the node.
     pub fn derive(&mut self, forwarding: &Forwarding) {
+        if self.in_turn {
+            self.feeds.fill(Feed::Node);
+            self.egresses.fill(Egress::Various);
+            return;
+        }
         let by_hop = forwarding.has_hop_by_hop_flows();
         self.egresses.fill(if by_hop { Egress::Various } else { Egress::Nowhere });
         let mut inputs: Vec<Option<Input>> = vec![by_hop.then_some(Input::Node); self.feeds.len()];

@@ -77,12 +77,12 @@ impl Engine<EpochLoop> {
             } else {
                 for item in &items {
                     let at = item.packet.arrival();
-                    self.serve(link, at, item.key.rank());
+                    self.event_loop.rank = item.key.rank();
                     self.clock.set(at);
                     let Engine { network, observers, event_loop, .. } = &mut *self;
                     event_loop.enter(at, link, item.packet, network, &mut observers.captures);
                 }
-                self.serve(link, self.event_loop.until, Rank::FIRST);
+                self.serve_until_end(link);
             }
             let inbox = &mut self.event_loop.inboxes[link as usize];
             inbox.reuse(items);
@@ -90,14 +90,12 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// Serves a queue that decides at its service, as often as it is due before this event.
-    fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
+    /// Serves a queue that decides at its service, as often as it is due in this epoch.
+    fn serve_until_end(&mut self, link: LinkId) {
         if !self.network.link(link).decides_at_service() {
             return;
         }
-        while (self.network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
-            self.network.serve(link, |_| {});
-        }
+        self.event_loop.serve(link, self.event_loop.until, Rank::FIRST, &mut self.network);
         self.event_loop.wheel.insert(link, self.network.link(link).next_event());
     }
 

@@ -19,11 +19,11 @@ pub use paths::{SharedPaths, Unlisted};
 
 use crate::packet::forwarding::next_hops::NextHopTable;
 use crate::packet::forwarding::path_set::PathSet;
-use crate::packet::forwarding::select::PacketKey;
+use crate::packet::forwarding::select::{Backlogs, PacketKey};
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
 use crate::prefetch::prefetch;
 use crate::routing::{Graph, LinkLists, NextHopSearch};
-use crate::spec::{LinkId, NodeId, RoutingSpec};
+use crate::spec::{LinkId, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use rustc_hash::FxHashMap;
 
@@ -66,6 +66,10 @@ pub struct Forwarding {
     routes: FxHashMap<(usize, NodeId, NodeId), RouteRef>,
     /// Results of [`Self::paths_of_flow`] by table and source, until routes change.
     path_counts: FxHashMap<(u32, NodeId), u32>,
+    /// DRILL: by the first of a set of links, the last best link of the set, plus one.
+    best: Vec<u32>,
+    /// Whether a selector reads the queues of links.
+    reads_backlogs: bool,
     /// Whether any flow uses a next-hop table.
     hop_by_hop: bool,
     /// Whether links fail or routes are recomputed during the run.
@@ -81,8 +85,11 @@ impl Forwarding {
             let metric = Measured::of(&routing.hops).ok();
             routing.link_state.zip(metric).map(|(settings, metric)| Controller::new(settings, metric, &graph))
         });
+        let drills = routings.iter().any(|routing| routing.select == Selector::Drill);
         Forwarding {
             controllers: controllers.collect(),
+            best: if drills { vec![0; graph.links().len()] } else { Vec::new() },
+            reads_backlogs: routings.iter().any(|routing| routing.select.reads_backlogs()),
             routings,
             graph,
             seed,
@@ -97,6 +104,12 @@ impl Forwarding {
             hop_by_hop: false,
             dynamic,
         }
+    }
+
+    /// Whether a selector reads the queues of links.
+    #[inline(always)]
+    pub fn reads_backlogs(&self) -> bool {
+        self.reads_backlogs
     }
 
     /// Whether the routes of a routing may change during the run.
@@ -125,10 +138,18 @@ impl Forwarding {
 impl Forwarding {
     /// The hop index of a packet that leaves its host; `None` if there is no route.
     #[inline(always)]
-    pub fn first_hop_index(&mut self, route: RouteRef, now: Time, key: &PacketKey) -> Option<u32> {
+    pub fn first_hop_index(
+        &mut self,
+        route: RouteRef,
+        now: Time,
+        key: &PacketKey,
+        backlogs: impl Backlogs,
+    ) -> Option<u32> {
         match route {
             RouteRef::Route(start) => Some(start),
-            RouteRef::PathSet(set) => self.path_sets[set as usize].select(&self.routings, now, key),
+            RouteRef::PathSet(set) => {
+                self.path_sets[set as usize].select(&self.routings, &self.hops, now, key, backlogs)
+            }
             RouteRef::NextHopTable(table) => Some(table | TIME_TO_LIVE << TIME_TO_LIVE_BIT | HOP_BY_HOP),
         }
     }
@@ -180,12 +201,20 @@ impl Forwarding {
     }
 
     /// The next link of a packet at `node`, hop by hop; [`END`] at its host, `None` if no route leads on.
-    pub fn next_hop(&mut self, hop_index: u32, node: NodeId, now: Time, key: &PacketKey) -> Option<LinkId> {
+    pub fn next_hop(
+        &mut self,
+        hop_index: u32,
+        node: NodeId,
+        now: Time,
+        key: &PacketKey,
+        backlogs: impl Backlogs,
+    ) -> Option<LinkId> {
         let table = &mut self.tables[Forwarding::table(hop_index)];
         if table.dst == node {
             return Some(END);
         }
-        table.select(node, &self.lists, self.seed, &self.routings[table.routing], now, key)
+        let routing = &self.routings[table.routing];
+        table.select(node, &self.lists, self.seed, routing, now, key, &mut self.best, backlogs)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A thousand hosts have a thousand of these tables. So those behind one switch share their next hops, and a table has selector state
 //! only if its routing needs it.
 
-use crate::packet::forwarding::select::{Flowlets, NextHopSet, PacketKey, SelectorState};
+use crate::packet::forwarding::select::{Backlogs, Flowlets, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
 use crate::routing::{LinkLists, NextHops};
 use crate::spec::{HashField, LinkId, NodeId, RoutingSpec, Selector};
@@ -56,7 +56,8 @@ impl NextHopTable {
         self.next_hops.only(node)
     }
 
-    /// The next hop of a packet at a node; `None` if the node has none.
+    /// The next hop of a packet at a node; `None` if the node has none. `best` has, by the first of a set of links, the last best link plus one
+    /// for DRILL: all tables share it, because a router compares its queues for all destinations.
     pub fn select(
         &mut self,
         node: NodeId,
@@ -65,6 +66,8 @@ impl NextHopTable {
         routing: &RoutingSpec,
         now: Time,
         key: &PacketKey,
+        best: &mut [u32],
+        backlogs: impl Backlogs,
     ) -> Option<LinkId> {
         let draws = || {
             // The tables of all destinations share a hash that does not read the destination.
@@ -72,15 +75,20 @@ impl NextHopTable {
             let index = if shared { u32::MAX - self.routing as u32 } else { self.index };
             Stream::new(seed, Purpose::Forwarding, (u64::from(index) << 32 | u64::from(node)) << 1)
         };
-        let set = NextHopSet { members: self.next_hops.at(node, lists), cumulative: &[] };
+        let set = NextHopSet { members: self.next_hops.at(node, lists), cumulative: &[], hops: None };
         let (mut turn, mut flowlets) = (0, Flowlets::default());
-        let state = match (&mut self.state, self.next_hops.chooser(node)) {
+        let mut state = match (&mut self.state, self.next_hops.chooser(node)) {
             (Some(state), Some(chooser)) => {
                 let TableState { turns, flowlets } = &mut **state;
                 SelectorState { turn: &mut turns[chooser], flowlets, set: chooser as u32 }
             }
             _ => SelectorState { turn: &mut turn, flowlets: &mut flowlets, set: 0 },
         };
-        set.select(routing, state, draws, now, key)
+        if routing.select == Selector::Drill
+            && let Some(first) = set.members.first()
+        {
+            state.turn = &mut best[*first as usize];
+        }
+        set.select(routing, state, draws, now, key, backlogs)
     }
 }

@@ -1,8 +1,8 @@
 //! The compiled routes from one node to another: each packet, flowlet or flow takes one of them.
 
-use crate::packet::forwarding::select::{Flowlets, NextHopSet, PacketKey, SelectorState};
+use crate::packet::forwarding::select::{Backlogs, Flowlets, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{NodeId, RoutingSpec, Selector};
+use crate::spec::{LinkId, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 
 /// The compiled routes of one pair of nodes under a routing.
@@ -61,9 +61,16 @@ impl PathSet {
 
     /// The hop index of a packet's first link; `None` if there is no route.
     #[inline(always)]
-    pub fn select(&mut self, routings: &[RoutingSpec], now: Time, key: &PacketKey) -> Option<u32> {
-        let routes = NextHopSet { members: &self.starts, cumulative: &self.cumulative };
+    pub fn select(
+        &mut self,
+        routings: &[RoutingSpec],
+        hops: &[LinkId],
+        now: Time,
+        key: &PacketKey,
+        backlogs: impl Backlogs,
+    ) -> Option<u32> {
+        let routes = NextHopSet { members: &self.starts, cumulative: &self.cumulative, hops: Some(hops) };
         let state = SelectorState { turn: &mut self.turn, flowlets: &mut self.flowlets, set: 0 };
-        routes.select(&routings[self.routing], state, || self.draws, now, key)
+        routes.select(&routings[self.routing], state, || self.draws, now, key, backlogs)
     }
 }

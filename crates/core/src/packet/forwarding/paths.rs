@@ -1,5 +1,6 @@
 //! The paths that packets take by a route reference: listed, and counted.
 
+use super::select::NoBacklogs;
 use super::{END, Forwarding, PacketKey, RouteRef};
 use crate::spec::{Granularity, LinkId, NodeId};
 use crate::units::Time;
@@ -97,13 +98,15 @@ impl Forwarding {
         std::iter::once(src).chain(links.iter().map(|link| self.graph.link(*link).dst)).collect()
     }
 
-    /// The links that a packet takes by a route; `None` if it goes in a circle, or no route leads on. Selectors count it as sent.
+    /// The links that a packet takes by a route if all queues are empty; `None` if it goes in a circle, or no route leads on. Selectors count it as
+    /// sent.
     pub fn links_of_packet(&mut self, route: RouteRef, now: Time, key: &PacketKey) -> Option<Vec<LinkId>> {
         let (mut links, mut node) = (Vec::new(), key.src);
-        let mut index = self.first_hop_index(route, now, key)?;
+        let mut index = self.first_hop_index(route, now, key, NoBacklogs)?;
         loop {
             let hop_by_hop = Forwarding::is_hop_by_hop(index);
-            let link = if hop_by_hop { self.next_hop(index, node, now, key)? } else { self.next_on_route(index) };
+            let link =
+                if hop_by_hop { self.next_hop(index, node, now, key, NoBacklogs)? } else { self.next_on_route(index) };
             if link == END {
                 return Some(links);
             }

@@ -2,10 +2,10 @@
 
 use super::next_hops::NextHopTable;
 use super::path_set::PathSet;
-use super::select::PacketKey;
+use super::select::{NoBacklogs, PacketKey};
 use super::{END, Forwarding, RouteRef, TIME_TO_LIVE};
 use crate::routing::{self, LinkLists, NextHopSearch, NextHops, RoutingError};
-use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
+use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec};
 use crate::units::Time;
 use rustc_hash::FxHashMap;
 
@@ -38,7 +38,7 @@ impl Forwarding {
     pub fn route_of_flow(&mut self, routing: usize, key: &PacketKey) -> Result<RouteRef, RoutingError> {
         let route = self.route(routing, key.src, key.dst)?;
         let RoutingSpec { per, select, .. } = self.routings[routing];
-        let keeps_path = per == Granularity::Flow && select != Selector::RoundRobin && !self.may_change(routing);
+        let keeps_path = per == Granularity::Flow && !select.decides_in_the_run() && !self.may_change(routing);
         let route = if keeps_path { self.path_of_flow(route, key).unwrap_or(route) } else { route };
         self.hop_by_hop |= matches!(route, RouteRef::NextHopTable(_));
         Ok(route)
@@ -49,13 +49,14 @@ impl Forwarding {
         let table = match route {
             RouteRef::Route(_) => return Some(route),
             RouteRef::PathSet(set) => {
-                return self.path_sets[set as usize].select(&self.routings, Time::ZERO, key).map(RouteRef::Route);
+                let set = &mut self.path_sets[set as usize];
+                return set.select(&self.routings, &self.hops, Time::ZERO, key, NoBacklogs).map(RouteRef::Route);
             }
             RouteRef::NextHopTable(table) => table,
         };
         let (mut links, mut node) = (Vec::new(), key.src);
         while node != key.dst {
-            let link = self.next_hop(table, node, Time::ZERO, key)?;
+            let link = self.next_hop(table, node, Time::ZERO, key, NoBacklogs)?;
             links.push(link);
             node = self.graph.link(link).dst;
             if links.len() > TIME_TO_LIVE as usize {

@@ -200,3 +200,66 @@ fn a_path_longer_than_a_packet_lives_is_refused_at_the_start() {
         "{error}"
     );
 }
+
+/// Queues of links by their index, and how often they are read.
+struct Given<'a> {
+    bytes: &'a [u64],
+    reads: &'a mut u32,
+}
+
+impl Backlogs for Given<'_> {
+    fn bytes(&mut self, link: LinkId) -> u64 {
+        *self.reads += 1;
+        self.bytes[link as usize]
+    }
+}
+
+/// A router with eight next hops (links 0 to 7) towards node 9, whose queues are given.
+fn eight_next_hops(select: &str) -> impl FnMut(&[u64], u32) -> (LinkId, u32) {
+    let links: Vec<_> = (1..9).map(|middle| link(0, middle)).chain((1..9).map(|middle| link(middle, 9))).collect();
+    let routing = serde_json::from_value(json!({
+        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": select, "per": {"unit": "packet"},
+        "hash": [], "acks": null, "reconverge": null
+    }));
+    let graph = Graph::of_specs(10, &links).expect("a graph");
+    let mut forwarding = Forwarding::new(vec![routing.expect("a routing")], graph, 1, false);
+    let Ok(RouteRef::NextHopTable(table)) = forwarding.route(0, 0, 9) else { panic!("it goes hop by hop") };
+    move |bytes, number| {
+        let key = PacketKey { flow: 0, group: 0, src: 0, dst: 9, reverse: false, number };
+        let mut reads = 0;
+        let next = forwarding.next_hop(table, 0, Time(0), &key, Given { bytes, reads: &mut reads });
+        (next.expect("a next hop"), reads)
+    }
+}
+
+#[test]
+fn adaptive_takes_the_shortest_queue_and_draws_among_equal_ones() {
+    let mut next = eight_next_hops("adaptive");
+    assert!((0..100).all(|number| next(&[9, 8, 7, 3, 9, 4, 4, 5], number).0 == 3));
+    let mut taken = [0; 8];
+    for number in 0..30_000 {
+        taken[next(&[5, 2, 5, 2, 5, 5, 2, 5], number).0 as usize] += 1;
+    }
+    for (link, count) in taken.into_iter().enumerate() {
+        let expected = if [1, 3, 6].contains(&link) { 10_000 } else { 0 };
+        assert!(i32::abs(count - expected) < 300, "link {link}: {count} of {expected}");
+    }
+}
+
+/// DRILL reads three queues of eight. The shortest is found within some packets, and kept as the last best.
+#[test]
+fn drill_compares_two_drawn_queues_with_the_last_best() {
+    let mut next = eight_next_hops("drill");
+    let queues = [9, 8, 7, 3, 9, 6, 4, 5];
+    let (chosen, reads): (Vec<u64>, Vec<u32>) =
+        (0..200).map(|number| next(&queues, number)).map(|(link, reads)| (queues[link as usize], reads)).unzip();
+    assert!(reads.iter().all(|reads| *reads == 3));
+    assert!(chosen.is_sorted_by(|before, after| before >= after), "never worse than the last best: {chosen:?}");
+    assert_eq!(chosen[100], 3, "two draws of eight miss one link 100 times with probability 3e-13");
+    let mut first = [0; 8];
+    for number in 0..40_000 {
+        // All queues are equal, so the first draw decides.
+        first[next(&[1; 8], number).0 as usize] += 1;
+    }
+    assert!(first.iter().all(|count| i32::abs(count - 5000) < 300), "{first:?}");
+}

@@ -69,6 +69,8 @@ pub struct Link {
     /// See [`Self::is_uninstrumented`].
     uninstrumented: bool,
     captured: bool,
+    /// Whether selectors read the link's backlog.
+    watched: bool,
     /// Whether the FIFO may hold packets that the wire has lost.
     loses: bool,
     up: bool,
@@ -128,6 +130,7 @@ impl Link {
             simple: false,
             uninstrumented: false,
             captured: false,
+            watched: false,
             loses: spec.loss.is_some(),
             up: true,
             byte_time: spec.rate.byte_time().unwrap_or(Duration::ZERO),
@@ -154,13 +157,14 @@ impl Link {
     fn classify(&mut self) {
         self.simple = self.up
             && !self.delivers_early
+            && !self.watched
             && self.meter.is_none()
             && self.varying.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
         self.uninstrumented = self.simple && !self.captured && !self.loses;
     }
 
-    /// Whether the link is up, not measured, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. Then
+    /// Whether the link is up, neither measured nor watched, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. Then
     /// [`Self::offer`] and [`Self::fifo`] are all that it needs.
     #[inline(always)]
     pub fn is_simple(&self) -> bool {
@@ -209,6 +213,11 @@ impl Link {
         self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, varying.longest_delay()))
     }
 
+    /// Whether selectors read the link's backlog.
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
     /// Whether packets are captured when they are offered.
     #[inline(always)]
     pub fn is_captured(&self) -> bool {
@@ -241,6 +250,15 @@ impl Link {
     /// Captures the link's packets.
     pub fn capture(&mut self) {
         self.captured = true;
+        self.classify();
+    }
+
+    /// Selectors read the link's backlog, from the start of the run.
+    pub fn watch(&mut self) {
+        self.watched = true;
+        if self.varying.is_none() && !self.decides_at_service() {
+            self.backlog.get_or_insert_default();
+        }
         self.classify();
     }
 

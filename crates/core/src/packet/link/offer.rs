@@ -172,6 +172,11 @@ impl Link {
         true
     }
 
+    /// Bytes that have not departed, those of the packet in transmission included. The link must be [watched](Self::is_watched).
+    pub fn backlog_bytes(&mut self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> u64 {
+        self.backlog(now, sizes, fifos).1
+    }
+
     /// Packets and bytes that have not departed, the packet in transmission included.
     fn backlog(&mut self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> (u32, u64) {
         if let Discipline::AtService(queue) = &self.discipline {

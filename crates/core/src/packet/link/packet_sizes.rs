@@ -80,9 +80,9 @@ pub struct PacketSizes {
     pub ecn_capable: bool,
     /// Whether queues may cut the payload of its data: the flow is of a message transport.
     pub trimmable: bool,
-    /// Whether the SACK option makes an ACK longer.
-    counts_options: bool,
-    /// Bytes by which options make a SYN longer than a packet without data.
+    /// Whether these are the sizes of one packet, with its own `ecn_capable`.
+    is_of_packet: bool,
+    /// Bytes by which options make a SYN longer than a packet without data. If there are any, the SACK option makes an ACK longer.
     syn_options: u8,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
     pub last_segment: u32,
@@ -95,17 +95,22 @@ impl PacketSizes {
             by_kind: [full, last, header, header],
             ecn_capable,
             trimmable: false,
-            counts_options: false,
+            is_of_packet: false,
             syn_options: 0,
             last_segment,
         }
+    }
+
+    /// Sizes of one packet, which has segment 0, in a flow with full packets of `full` bytes.
+    pub const fn of_packet(full: u16, size: u16, ecn_capable: bool) -> PacketSizes {
+        PacketSizes { is_of_packet: true, ..PacketSizes::new(full, size, size, ecn_capable, 0) }
     }
 
     /// The sizes, with SYNs and ACKs that are longer by their options. A SYN of Linux has MSS, SACK permitted and window scale, in 12 bytes.
     /// Timestamps share four of them (`tcp_syn_options`).
     pub const fn with_options(self) -> PacketSizes {
         let syn_options = if self.by_kind[2] < WITH_TIMESTAMPS { 12 } else { 8 };
-        PacketSizes { counts_options: true, syn_options, ..self }
+        PacketSizes { syn_options, ..self }
     }
 
     /// Segments of the whole flow; `u32::MAX` if it does not end.
@@ -127,6 +132,9 @@ impl PacketSizes {
     /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN, FIN or retransmission (RFC 3168 sections
     /// 6.1.1, 6.1.4 and 6.1.5). Retransmissions of message transports may be marked, because that rule is TCP's.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
+        if self.is_of_packet {
+            return self.ecn_capable;
+        }
         let unmarked = if self.trimmable { ACK | TRIMMED } else { ACK | SYN | RETRANSMISSION };
         self.ecn_capable && !packet.has(unmarked) && !self.is_behind_data(packet)
     }
@@ -194,7 +202,7 @@ impl PacketSizes {
     /// Bytes of an ACK's SACK option, if they count.
     #[inline(always)]
     fn sack_option(&self, ack: &Packet) -> u32 {
-        if ack.has(HAS_SACK) && self.counts_options { sack_pool::option_bytes(ack.number()) } else { 0 }
+        if ack.has(HAS_SACK) && self.syn_options > 0 { sack_pool::option_bytes(ack.number()) } else { 0 }
     }
 }
 

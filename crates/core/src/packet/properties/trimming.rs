@@ -1,6 +1,7 @@
 //! A trimming queue against a naive one, with invariants that hold for any arrivals; and runs in which queues cut payload, in both event loops.
 
 use super::random_run::{MS, results};
+use crate::packet::build::{Parts, parts};
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::fifo::FifoStore;
@@ -117,7 +118,13 @@ fn by_brute_force(spec: &LinkSpec, settings: &Parameters, coming: &[Coming]) -> 
     };
     let cost = |size: u16| if matches!(spec.queue.limit, QueueLimit::Packets(_)) { 1 } else { u64::from(size) };
     let used = |queue: &[Waiting], in_service: Option<Waiting>, control: bool| {
-        queue.iter().copied().chain(in_service).filter(|held| held.control == control).map(|held| cost(held.size)).sum::<u64>()
+        queue
+            .iter()
+            .copied()
+            .chain(in_service)
+            .filter(|held| held.control == control)
+            .map(|held| cost(held.size))
+            .sum::<u64>()
     };
     loop {
         let departure = in_service.map_or(Time::NEVER, |(_, at, _)| at);
@@ -131,7 +138,8 @@ fn by_brute_force(spec: &LinkSpec, settings: &Parameters, coming: &[Coming]) -> 
             fates[held.index] = Some(Fate { arrives: now + spec.delay, marked, cut: held.cut });
         } else {
             let packet = &coming[next];
-            let mut held = Waiting { index: next, size: packet.size, cut: false, control: packet.kind == Kind::Control };
+            let mut held =
+                Waiting { index: next, size: packet.size, cut: false, control: packet.kind == Kind::Control };
             if held.control {
                 held.size = HEADER;
             }
@@ -290,8 +298,9 @@ fn incast() -> impl Strategy<Value = Value> {
 
 fn run<L: EventLoop>(spec: &Value) -> (Vec<f64>, u64, [Vec<u64>; 6]) {
     let spec: RunSpec = serde_json::from_value(spec.clone()).expect("a run");
-    let mut engine: Engine<L> = Engine::new(spec).expect("a run that can be");
-    engine.network.allow_trimming(HEADER);
+    let Parts { links, forwarding, flows, mut sizes, network_events } = parts(&spec).expect("a run that can be");
+    sizes.allow_trimming(HEADER);
+    let mut engine = Engine::<L>::assemble(spec, links, forwarding, flows, sizes, network_events);
     while engine.advance(1_000_000) {}
     (engine.link_table().numbers("trimmed"), engine.packet_hops(), results(&mut engine))
 }

@@ -42,6 +42,9 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
             if routing.link_state.is_some() {
                 return Err(refuse(format!("routing {}: it measures its links", routing.name)));
             }
+            if routing.select.reads_backlogs() {
+                return Err(refuse(format!("routing {}: it chooses by the queues of links", routing.name)));
+            }
         }
     }
     for group in &spec.traffic {
