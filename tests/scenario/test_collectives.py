@@ -3,6 +3,7 @@
 import pytest
 
 from anabranch import Scenario, ScenarioError, run
+from anabranch.results.summary import tables
 from anabranch.scenario.collectives import ALL_REDUCE, check, in_windows
 
 HEAD = """
@@ -68,6 +69,16 @@ def test_a_ring_takes_the_sum_of_its_steps() -> None:
     assert flows["end_s"].max() == pytest.approx(6 * 2 * 1.120e-3 + 5 * 3.2e-6)
     starts = sorted({round(start * 1e7) for start in flows["start_s"]})
     assert starts == [22_400 * step + 32 * max(0, step - 1) for step in range(6)]
+
+
+def test_the_time_of_a_collective_is_in_the_table_of_completion_times() -> None:
+    result = run(star(4, 'pattern = "all-reduce-ring"\nsize = "5840 bytes"'))
+    assert result.completion_times["makespan_s"][0] == pytest.approx(6 * 2 * 1.120e-3 + 5 * 3.2e-6)
+    table = list(tables(result.runs))[1]
+    assert dict(zip(table.head, table.rows[0], strict=True))["first to last"] == "13.46 ms"
+    unfinished = run(star(4, 'pattern = "all-reduce-ring"\nsize = "5840 bytes"', duration="5ms"))
+    times = unfinished.completion_times.row(0, named=True)
+    assert (times["flows"], times["unfinished"], times["makespan_s"]) == (24, 16, None)
 
 
 def test_a_butterfly_takes_as_many_steps_as_the_hosts_have_bits() -> None:
