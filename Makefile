@@ -74,7 +74,7 @@ lock: $(TOOLS)/installed ## write the newest Python packages, with hashes, to re
 audit: $(VENV)/installed $(TOOLS)/installed ## licences, sources and known vulnerabilities of all dependencies (cargo install --locked cargo-deny)
 	$(RUN)/python -m distribution.audit
 
-validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
+validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) real Linux (make kernel) and the simulator of Ultra Ethernet (HTSIM_UEC=htsim_uec); writes docs/validation/comparisons.md
 	PROPTEST_CASES=5000 cargo test --locked --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --locked --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m validation

@@ -274,7 +274,9 @@ def originals() -> tuple[Original, ...]:
         "net.cch": "0 @?  (1) -> <1> {-4} =a.example r0\n1 @? (2) &1 -> <0> <2>  =b rn\n2 @?  (1) -> <1> =c r1\n-4 =d r1\n",
     }
     flows = {
-        "flows.cm": "Nodes 3\nConnections 2\n0->2 id 1 start 0 size 2000\n2->1 start 2000000 size 1000\n",
+        "flows.cm": "Nodes 3\nConnections 2\n0->2 id 1 start 0 size 2000\n2->1 start 2 size 1000\n",
+        "triggers.cm": "Nodes 3\nConnections 3\nTriggers 2\n0->2 id 1 start 0 size 2000 send_done_trigger 1 recv_done_trigger 2\n"
+        "2->1 id 2 trigger 2 size 1000\n0->1 id 3 trigger 1 size 500\ntrigger id 1 oneshot\ntrigger id 2 barrier count 1\n",
         "flow.txt": "2\n0 2 3 100 2000 0\n2 1 3 100 1000 0.000002\n",
     }
     matrices = {

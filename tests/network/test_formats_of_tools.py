@@ -211,7 +211,7 @@ def test_what_is_wrong_is_refused_by_place_and_value(file: str, content: str, me
     assert str(refused.value).startswith(str(tmp_path / file))
 
 
-CM = "Nodes 8\nConnections 2\nTriggers 0\n7->5 id 1 start 0 size 2000000\n# a comment\n0->3 start 2000000 size 1000\n"
+CM = "Nodes 8\nConnections 2\nTriggers 0\n7->5 id 1 start 0 size 2000000\n# a comment\n0->3 start 2 size 1000\n"
 FLOWS = "2\n7 5 3 100 2000000 0\n0 3 3 100 1000 0.000002\n9 9 9 9 9 9\n"
 
 
@@ -234,10 +234,10 @@ def test_flows_of_simulators_are_traces(file: str, content: str, tmp_path: Path)
         (CM.replace("size 2000000", "size 0"), 'line 4, size "0" must be bytes, at least 1; a flow without end'),
         (
             CM.replace("start 0", "trigger 1"),
-            'line 4, start "" must be picoseconds from 0; flows that a trigger starts',
+            "line 4: there is no trigger 1; add the line trigger id 1 oneshot",
         ),
         (CM.replace("7->5", "7->7"), "line 4: 7 cannot send to itself"),
-        (CM.replace("Triggers 0", "Triggers 1"), 'line 3 "Triggers 1" must be a connection'),
+        (CM.replace("Triggers 0", "Triggers 1"), "line 3 says 1 triggers, and 0 follow"),
         (CM.replace("7->5", "99->5"), 'line 4: no such node "99"'),
         (FLOWS.replace("2\n7", "9\n7"), "line 1 says 9 flows, and 3 follow"),
         (FLOWS.replace("0.000002", "1e99"), 'line 3, start "1e99" must be seconds from 0'),

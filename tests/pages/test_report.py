@@ -22,7 +22,7 @@ import pytest
 
 from anabranch.foundation import checksums
 from anabranch.pages import report
-from anabranch.pages.report import answer, chart, evaluation, figures, libraries, outcomes, parts, series, tables
+from anabranch.pages.report import answer, chart, evaluation, figures, libraries, load, outcomes, parts, series, tables
 from anabranch.results import run_directory, statistics
 from anabranch.results.manifest import ManifestError
 from anabranch.scenario import Scenario
@@ -450,6 +450,27 @@ class TestPage:
         nodes = [{"name": name, "x": x, "y": 0.0} for x, name in enumerate("ab")]
         drawing = chart.link_map(nodes, links, {0: "the scenario"})
         assert drawing["layer"][0]["encoding"]["color"]["scale"]["domain"] == [0, {"expr": f"{end:g}"}]
+
+    def test_a_folded_map_has_the_sums_of_the_links_between_two_groups(self) -> None:
+        links = pl.DataFrame(
+            {
+                "source": [0] * 3, "variant": [0] * 3, "src": ["a1", "a2", "b"], "dst": ["b", "b", "a1"], "capacity_bps": [1e6, 3e6, 1e6],
+                "delay_s": [0.1, 0.3, 0.1], "utilisation": [0.8, 0.2, 0.1], "peak": [None, 0.5, None], "packets": [10.0, 0.0, 0.0],
+                "queue_drop_ratio": [0.1, 0.0, 0.0], "queue_delay_mean_s": [0.02, None, None],
+            },
+            schema_overrides={"peak": pl.Float64},
+        )  # fmt: skip
+        folded, back = load._between({"a1": "a1 +1", "a2": "a1 +1", "b": "b"}, links).to_dicts()
+        assert (folded["src"], folded["dst"], folded["capacity_bps"], folded["peak"]) == ("a1 +1", "b", 4e6, 0.8)
+        assert folded["utilisation"] == pytest.approx((0.8 * 1 + 0.2 * 3) / 4)
+        assert folded["queue_drop_ratio"] == pytest.approx(0.1)
+        assert folded["queue_delay_mean_s"] == pytest.approx(0.02)
+        assert [back[name] for name in ("src", "dst", "queue_drop_ratio", "queue_delay_mean_s")] == [
+            "b",
+            "a1 +1",
+            0.0,
+            None,
+        ]
 
     def test_one_treatment_is_not_ranked(self, tmp_path: Path) -> None:
         """Two conditions, one stack: the sentence names both values, and claims no winner."""

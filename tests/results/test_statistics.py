@@ -239,6 +239,16 @@ def test_the_interval_of_completion_times_is_over_the_means_of_the_runs() -> Non
     assert found["fct_interval_s"][0] == pytest.approx(4.303 / 3**0.5, rel=1e-3)
 
 
+def test_the_makespan_is_from_the_first_start_to_the_last_end_of_each_run() -> None:
+    """Runs of 2 s and 6 s; a flow that still waits for another when the run ends is unfinished."""
+    starts: dict[str, object] = {"run": [0, 0, 1, 1], "start_s": [10.0, 11.5, 10.0, 14.0]}
+    found = statistics.completion_times(sized(fct_s=[1.0, 0.5, 3.0, 2.0], **starts), ["variant"])
+    assert found["makespan_s"][0] == pytest.approx(4.0)
+    waiting = sized(fct_s=[1.0, 0.5, 3.0, None], **(starts | {"start_s": [10.0, 11.5, 10.0, None]}))
+    found = statistics.completion_times(waiting, ["variant"])
+    assert found.select("makespan_s", "flows", "unfinished").row(0) == (None, 4, 1)
+
+
 @pytest.mark.parametrize(
     ("stall", "srtt", "held", "long"),
     [

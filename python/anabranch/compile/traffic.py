@@ -106,7 +106,7 @@ def _traced(entry: Traffic, names: Names) -> tuple[Pairs, dict[str, Any]]:
     assert entry.trace is not None
     index, trace = names.node_index, entry.trace
     ends = [(index[source], index[target]) for source, target in zip(trace.sources, trace.targets, strict=True)]
-    return _trace(zip(ends, trace.starts, trace.sizes, strict=True))
+    return _trace(zip(ends, trace.starts, trace.sizes, strict=True), trace.after)
 
 
 def _stars(case: Case, entry: Traffic, draw: str, names: Names, flows: float) -> tuple[Pairs, dict[str, Any]]:

@@ -239,16 +239,20 @@ def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     equal to what is known. Quantiles are over the flows of all runs, interpolated linearly
     (Hyndman and Fan 1996, type 7). Slowdown is the completion time over that in an idle network. ``fct_interval_s`` is
     half the width of the 95 % confidence interval over the means of the runs, null for predictions and where a mean is unknown.
+
+    ``makespan_s`` is the time from the start of the first flow to the end of the last, on average over the runs; null if one has not
+    finished. A flow that still waits for another when the run ends counts as unfinished.
     """
     so_far = pl.max_horizontal(pl.col("simulated_s") - pl.col("start_s"), "idle_fct_s")
     size, idle = pl.col("size_bytes"), pl.col("idle_fct_s")
     bounds = [0, *SIZE_CLASSES]
-    sized = flows.filter(size.is_not_null(), pl.col("start_s") < pl.col("simulated_s")).with_columns(
+    waits = pl.col("start_s").is_null()
+    sized = flows.filter(size.is_not_null(), waits | (pl.col("start_s") < pl.col("simulated_s"))).with_columns(
         time=pl.col("fct_s"),
         time_so_far=so_far,
         slow=pl.col("fct_s") / idle,
         slow_so_far=so_far / idle,
-        counts=pl.col("start_s") >= pl.col("warm_up_s"),
+        counts=waits | (pl.col("start_s") >= pl.col("warm_up_s")),
         size_from_bytes=pl.max_horizontal(pl.when(size >= bound).then(bound) for bound in bounds).cast(pl.UInt64),
         first=pl.int_range(pl.len()),
     )
@@ -278,6 +282,10 @@ def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     measured = pl.when(~is_predicted(flows)).then(mean)
     means = flows.filter("counts").group_by([*dict.fromkeys([*by, *_run(flows)])]).agg(measured.alias("time"))
     known = pl.col("time").is_not_null().all()
+    span = (pl.col("start_s") + pl.col("fct_s")).max() - pl.col("start_s").min()
+    spans = flows.filter("counts").group_by([*dict.fromkeys([*by, *_run(flows)])])
+    spans = spans.agg(pl.when(pl.col("fct_s").is_not_null().all()).then(span).alias("time")).group_by(by)
+    makespans = spans.agg(pl.when(known).then(pl.col("time").mean()).alias("makespan_s"))
     intervals = means.group_by(by).agg(pl.when(known).then(pl.col("time").implode()).alias("_means"))
     table = flows.group_by(by).agg(
         flows=pl.col("counts").sum(),
@@ -288,6 +296,7 @@ def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         first=pl.col("first").min(),
     )
     joined = table.join(intervals, on=by, how="left", nulls_equal=True)
+    joined = joined.join(makespans, on=by, how="left", nulls_equal=True)
     return joined.with_columns(half_widths("_means").alias("fct_interval_s")).drop("_means")
 
 

@@ -9,7 +9,8 @@ import polars as pl
 
 from anabranch.foundation.text_table import TextTable, percent, plain, quantity, size_class
 from anabranch.results import limiting, statistics
-from anabranch.results.run_directory import Runs
+from anabranch.results.run_directory import Runs, Source
+from anabranch.scenario.collectives import ALL_REDUCE
 
 GOODPUT = "Goodput: payload counted once, when it first arrives, per second of measured time."
 PREDICTED = (
@@ -17,6 +18,7 @@ PREDICTED = (
     "flows.parquet has those of all."
 )
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
+FIRST_TO_LAST = "First to last: from the start of the first flow to the end of the last."
 UNFINISHED = "≥: at least so much, because flows of the row had not finished; the figure is not known."
 
 
@@ -91,6 +93,8 @@ def runs_that_count(row: Mapping[str, Any]) -> str:
 
 
 def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> TextTable:
+    spans = any(map(_is_collective, runs.sources))
+
     def row(one: Mapping[str, Any]) -> tuple[str, ...]:
         return (
             *runs.variants[one["variant"]].values.values(),
@@ -98,12 +102,16 @@ def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> Tex
             size_class(one["size_from_bytes"], one["size_below_bytes"]),
             finished(one["flows"], one["unfinished"]),
             *(figure(one, f"fct_{what}", "_s", lambda value: quantity(value, "s")) for what in statistics.FIGURES),
+            *([quantity(one["makespan_s"], "s")] if spans else []),
             *(figure(one, f"slowdown_{what}", "", plain) for what in statistics.FIGURES),
         )
 
     names = ("mean", "median", "95th", "99th")
-    head = (*runs.keys, *by[1:], "size", "finished", *names, "slowdown", *names[1:])
+    last = ("first to last",) if spans else ()
+    head = (*runs.keys, *by[1:], "size", "finished", *names, *last, "slowdown", *names[1:])
     notes = [f"Completion times: mean, median, 95th and 99th percentile. {SLOWDOWN}"]
+    if spans:
+        notes.append(FIRST_TO_LAST)
     if times["unfinished"].sum():
         notes.append(UNFINISHED)
     early = times.filter(statistics.ALL_SIZES)["warm_up_flows"].sum()
@@ -111,3 +119,9 @@ def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> Tex
         notes.append(f"Not among them: the {early} flows of all variants that started during the warm-up.")
     shown = statistics.worth_showing(times, by)
     return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + len(by), notes)
+
+
+def _is_collective(source: Source) -> bool:
+    """Whether flows of a traffic group wait for others, so that the time of all of them counts."""
+    groups = source.manifest["scenario"].get("traffic", ())
+    return any(group.get("pattern") in ALL_REDUCE or "window" in group for group in groups)

@@ -29,6 +29,8 @@ class FlowTrace:
     sizes: tuple[int, ...]
     source: str
     """The file, or ``trace``."""
+    after: tuple[tuple[int, int], ...] = ()
+    """Pairs of a flow and an earlier one that it waits for, by their places."""
 
     def place(self, number: int) -> str:
         """Where a flow stands, for messages."""
@@ -70,13 +72,13 @@ def parse(text: str, source: str) -> FlowTrace:
     """
     rows = csv_text.rows(text)
     try:
-        flows = list(foreign_flows.flows(text, source) or _flows(rows, source))
+        flows, after = foreign_flows.flows(text, source) or (list(_flows(rows, source)), [])
     except csv.Error as error:
         raise ValueError(f"{source}: line {rows.line_num} is not CSV ({error})") from None
     if not flows:
         raise ValueError(f"{source}: has no flows below its header; write lines such as {_EXAMPLE}")
     lines, sources, targets, starts, sizes = zip(*flows, strict=True)
-    return FlowTrace(lines, sources, targets, starts, sizes, source)
+    return FlowTrace(lines, sources, targets, starts, sizes, source, tuple(after))
 
 
 def _flows(rows: Any, source: str) -> Iterator[tuple[int, str, str, int, int]]:

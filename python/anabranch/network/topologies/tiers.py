@@ -20,12 +20,33 @@ def structured(names: Sequence[str], ends: Iterable[tuple[str, str]]) -> dict[st
     tiers if every link joins neighbouring tiers: trees, fat trees and leaf-spines. The order of ``names`` decides where
     the structure does not.
     """
+    neighbours = neighbours_of(names, ends)
+    hosts = [name for name in names if len(neighbours[name]) == 1]
+    return _row(names, neighbours, hosts) or _tiers(names, neighbours)
+
+
+def neighbours_of(names: Sequence[str], ends: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The other ends of each node's links, each once."""
     neighbours: dict[str, list[str]] = {name: [] for name in names}
     for one, other in dict.fromkeys(tuple(sorted(pair)) for pair in ends if pair[0] != pair[1]):
         neighbours[one].append(other)
         neighbours[other].append(one)
-    hosts = [name for name in names if len(neighbours[name]) == 1]
-    return _row(names, neighbours, hosts) or _tiers(names, neighbours, hosts)
+    return neighbours
+
+
+def tiers_of(names: Sequence[str], neighbours: Mapping[str, Sequence[str]]) -> dict[str, int] | None:
+    """The tier of each node; ``None`` unless there are two at least, and every link joins neighbouring tiers."""
+    queue = [name for name in names if len(neighbours[name]) == 1]
+    tier = dict.fromkeys(queue, 0)
+    for name in queue:
+        for other in neighbours[name]:
+            if other not in tier:
+                tier[other] = tier[name] + 1
+                queue.append(other)
+    if len(tier) < len(names) or max(tier.values(), default=0) < 1:
+        return None
+    is_tiered = all(abs(tier[name] - tier[other]) == 1 for name in names for other in neighbours[name])
+    return tier if is_tiered else None
 
 
 def _row(
@@ -72,24 +93,12 @@ def _chain(middle: Sequence[str], neighbours: Mapping[str, Sequence[str]]) -> li
     return chain if len(chain) == len(middle) else None
 
 
-def _tiers(
-    names: Sequence[str], neighbours: Mapping[str, Sequence[str]], hosts: Sequence[str]
-) -> dict[str, Point] | None:
-    tier = dict.fromkeys(hosts, 0)
-    queue = list(hosts)
-    for name in queue:
-        for other in neighbours[name]:
-            if other not in tier:
-                tier[other] = tier[name] + 1
-                queue.append(other)
-    if len(tier) < len(names) or any(
-        abs(tier[name] - tier[other]) != 1 for name in names for other in neighbours[name]
-    ):
+def _tiers(names: Sequence[str], neighbours: Mapping[str, Sequence[str]]) -> dict[str, Point] | None:
+    tier = tiers_of(names, neighbours)
+    if tier is None:
         return None
-    top = max(tier.values(), default=0)
+    top = max(tier.values())
     rows = [[name for name in names if tier[name] == level] for level in range(top + 1)]
-    if len(rows) < 2:
-        return None
     # Hosts lie below their switch. Each node above lies over the middle of the lower nodes that it joins, as far as there is room.
     order = {name: place for place, name in enumerate(rows[1])}
     rows[0].sort(key=lambda host: order[neighbours[host][0]])

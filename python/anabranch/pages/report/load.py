@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
+from anabranch.network.topologies.folding import folded
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import three_digits
 from anabranch.pages.report.evaluation import Evaluation
@@ -25,13 +29,23 @@ def maps(e: Evaluation) -> list[Figure]:
         variants = [variant for variant in e.runs.variants if variant.source == index]
         most = max(MOST_CELLS_OF_MAP // max(own["link"].n_unique(), 1), 1)
         labels = {variant.index: variant.label for variant in variants[:most]}
-        drawing = chart.link_map(source.manifest["topology"]["nodes"], own, labels)
+        nodes = source.manifest["topology"]["nodes"]
+        names = [node["name"] for node in nodes]
+        groups = folded(names, own.select("src", "dst").unique(maintain_order=True).rows())
+        if groups is not None:
+            nodes, own = _nodes_of(groups), _between(groups, own)
+        drawing = chart.link_map(nodes, own, labels)
         caption = (
             "Colour and width: share of the link's capacity in use, mean over all runs of the variant. "
             "Traffic keeps to the right: each direction is drawn on its own side, with an arrow. "
             "Point at a link for its numbers."
         )
-        if own["peak"].count():
+        if groups is not None:
+            caption += (
+                f" The {len(names):,} nodes are folded: hosts by pod, switches by pod and tier. The name of a group is that of its first node, with the number of the others. A line is the sum of all links between two groups, "
+                "and its peak the load of the busiest of them."
+            )
+        elif own["peak"].count():
             caption += " Peak: the busiest sample after the warm-up, of any run."
         if len(variants) > most:
             caption += f" The first {most} of {len(variants)} variants."
@@ -40,6 +54,35 @@ def maps(e: Evaluation) -> list[Figure]:
         title = f"Load of the links, {source.name}" if len(e.runs.sources) > 1 else "Load of the links"
         figures.append(Figure(f"map-{index}", title, caption, drawing, layout))
     return figures
+
+
+def _nodes_of(groups: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The groups as nodes, without places: their tiers give these."""
+    places = {"latitude": None, "longitude": None, "x": None, "y": None}
+    return [{"name": group, **places} for group in dict.fromkeys(groups.values())]
+
+
+def _between(groups: Mapping[str, str], links: pl.DataFrame) -> pl.DataFrame:
+    """The links between groups: capacities in sum, and the load and the peak as :func:`maps` says."""
+    ends = [pl.col(end).replace_strict(groups, return_dtype=pl.String) for end in ("src", "dst")]
+    capacity, packets = pl.col("capacity_bps"), pl.col("packets")
+
+    def weighted(name: str, weight: pl.Expr, of_none: float | None = 0.0) -> pl.Expr:
+        of_known = weight.filter(pl.col(name).is_not_null())
+        return ((pl.col(name) * weight).sum() / of_known.sum()).fill_nan(of_none).alias(name)
+
+    return (
+        links.with_columns(ends)
+        .group_by("source", "variant", "src", "dst", maintain_order=True)
+        .agg(
+            weighted("utilisation", capacity),
+            pl.max_horizontal("utilisation", "peak").max().alias("peak"),
+            weighted("queue_drop_ratio", packets),
+            weighted("queue_delay_mean_s", packets, None),
+            pl.col("delay_s").mean(),
+            capacity.sum(),
+        )
+    )
 
 
 def busiest(e: Evaluation) -> ReportTable:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.foundation import units
 from anabranch.scenario import groups
+from anabranch.scenario.collectives import ALL_REDUCE
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_network import (
     great_losses,
@@ -62,7 +63,7 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
         if entry.trace is not None or entry.matrix is not None:  # these name the nodes themselves
             continue
         for key, end in (("from", entry.from_), ("to", entry.to)):
-            if end == groups.ALL:
+            if end == groups.ALL and not (key == "to" and entry.pattern in ALL_REDUCE):  # which has no "to"
                 message = f'includes {len(others)} nodes that only forward, such as {others[0]}; "hosts" are the other {len(hosts)}'
                 yield Problem(("traffic", index, key), message, end)
 

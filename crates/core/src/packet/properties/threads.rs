@@ -3,7 +3,8 @@
 use super::random_run::{MS, usual_stack};
 use crate::packet::oracle::compare::disagreement_of_partitions;
 use crate::packet::{Partitions, Simulation};
-use crate::spec::RunSpec;
+use crate::spec::{ApplicationSpec, RunSpec};
+use crate::units::Duration;
 use serde_json::{Value, json};
 
 /// A ring of hosts that are routers too, with flows between all pairs, and a failure during the run.
@@ -42,6 +43,17 @@ fn only_a_large_run_is_divided() {
     let threads = |spec| Partitions::new(spec, 2).expect("a run that can be").threads();
     assert_eq!(threads(ring(7, 10_000_000_000, None)), 2);
     assert_eq!(threads(ring(7, 1_000_000, None)), 1, "a few packets a round");
+}
+
+#[test]
+fn samples_of_flows_that_wait_take_one_thread() {
+    let threads = |sample| {
+        let mut spec = ring(7, 10_000_000_000, sample);
+        let flows = (0..spec.traffic[0].pairs.len() as u32).map(|pair| (pair, Duration::ZERO, 300_000)).collect();
+        spec.traffic[0].application = ApplicationSpec::Trace { flows, after: vec![(1, 0)] };
+        Partitions::new(spec, 2).expect("a run that can be").threads()
+    };
+    assert_eq!([threads(None), threads(Some(10 * MS))], [2, 1]);
 }
 
 #[test]
