@@ -254,7 +254,8 @@ impl Hosts {
         let stopped = now >= context.spec.traffic[identity.group as usize].stop();
         match state {
             FlowState::Pending if !stopped => return self.start_after_others(index, context),
-            FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) => return,
+            FlowState::Pending | FlowState::Finished(_) => return,
+            FlowState::Message(_) => return self.on_turn(index, context),
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
                     writer.write();

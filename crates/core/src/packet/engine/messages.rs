@@ -4,7 +4,7 @@ use crate::entropy::{EntropyPolicy, EntropySpec};
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::hosts::Hosts;
 use crate::packet::engine::idle::IdleRoutes;
-use crate::packet::engine::{Engine, EventLoop, RECEIVER, SENDER};
+use crate::packet::engine::{APPLICATION, Engine, EventLoop, RECEIVER, SENDER};
 use crate::packet::hosts::flow::{Flow, FlowState};
 use crate::packet::hosts::line::{Line, Pacer};
 use crate::packet::hosts::message::{
@@ -200,7 +200,7 @@ impl Hosts {
             let Some(&flow) = line.waiting.front() else { return };
             if line.free_at() > now {
                 let at = line.free_at();
-                return context.arm(flow, SENDER, at);
+                return context.arm(flow, APPLICATION, at);
             }
             let waiting = line.waiting.len();
             line.waiting.pop_front();
@@ -233,10 +233,15 @@ impl Hosts {
         }
     }
 
-    /// The timer of a sender: it has the line, or its oldest packet has not been answered.
+    /// A message may have the line: it is first among those that wait.
+    pub(super) fn on_turn<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+        let host = self.identity(flow).src;
+        self.serve_line(host, context);
+    }
+
+    /// The timer of a sender: its oldest packet may not have been answered.
     pub(super) fn on_message_timer<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let (now, host) = (context.now(), self.identity(flow).src);
-        self.serve_line(host, context);
         let waiting = self.message_hosts.line(context.spec, host).waiting.len();
         let Some((message, _)) = self.message(flow) else { return };
         if message.sender.deadline().is_some_and(|deadline| deadline <= now) {
