@@ -388,6 +388,7 @@ GROUPS = {
     "advise": ["Topology", "Traffic", "Search", "Export", "Output"],
     "predict": ["Path", "Transport", "Output"],
     "paper": ["Work", "Output"],
+    "study": ["Work", "Output"],
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],

@@ -26,6 +26,7 @@ COMMANDS = {
     "routes": "Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.",
     "run": "Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.",
     "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
+    "study": "Compare transports and path selectors on a leaf-spine: TCP, MPRC and Ultra Ethernet, sprayed or not.",
     "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; if it was interrupted, the same command continues it.",
     "topology": "Topologies by name or from a file: list, show, plot.",
     "weights": "Find OSPF weights that make the greatest link utilisation small, with equal-cost multipath.",

@@ -1,4 +1,4 @@
-"""Many runs, one question: sweeps, and the studies of five papers.
+"""Many runs, one question: sweeps, the studies of five papers, and spraying on fabrics.
 
 May use all rooms but ``cli``.
 """
