@@ -57,7 +57,11 @@ def _rows() -> tuple[FabricRow, ...]:
 
     return (
         *presets("linux-cubic", "flow", "oblivious", hz=1000),
-        *presets("linux-dctcp", "flow", "plb", "oblivious", "reps", hz=1000),
+        *presets("linux-dctcp", "flow", "plb", "oblivious", "reps", "mixed", hz=1000),
+        *(
+            FabricRow("dctcp-ack-each", entropy, {"preset": "linux-dctcp", "hz": 1000, "ack": "immediate"})
+            for entropy in ("reps", "mixed")
+        ),
         *presets("mprc", "oblivious", "reps"),
         *(
             FabricRow(f"newreno-{detection}", "oblivious", {"congestion": "newreno", "detection": detection})
