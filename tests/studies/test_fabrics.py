@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import polars as pl
 import pytest
 
 from anabranch.cli import status
@@ -14,7 +15,7 @@ from anabranch.runs import execution
 from anabranch.scenario import Scenario
 from anabranch.studies import fabrics
 from anabranch.studies.fabrics import ROWS, Fabric, FabricAnswer, study
-from anabranch.studies.fabrics.answer import HEAD, Value
+from anabranch.studies.fabrics.answer import HEAD, Value, _cell, _written
 
 SMALL = Fabric(
     leaves=2, spines=2, hosts=4, permutation_bytes=200_000, incast_bytes=100_000, incast_senders=4, ring_bytes=100_000
@@ -141,6 +142,18 @@ def test_an_interruption_gives_the_rows_that_are_complete_and_the_command_contin
     again = json.loads(capsys.readouterr().out)
     assert [cell for cell in again["cells"] if cell in document["cells"]] == document["cells"]
     assert not again["interrupted"]
+
+
+def test_a_message_that_does_not_finish_leaves_the_times_unknown() -> None:
+    """One of two finishes: its time is no median. What was lost and sent again is known."""
+    counts = {name: [1, 2] for name in ("retransmits", "spurious_retransmits", "timeouts")}
+    most = {"reordering_extent_max": [3, 4], "reassembly_peak_bytes": [5, 6]}
+    times = {"fct_s": [1e-6, None], "start_s": [0.0, 0.0], "end_s": [1e-6, None], "idle_fct_s": [1e-6, 1e-6]}
+    links = pl.DataFrame({"trimmed": [7, 0], "queue_drops": [0, 8]})
+    cell = _cell(SMALL, "incast", [(pl.DataFrame({**counts, **most, **times}), links)])
+    assert (cell.median_us, cell.p99_us, cell.last_us, cell.times_least) == (None,) * 4
+    assert (cell.lost.mean, cell.retransmits.mean, cell.extent, cell.held_bytes) == (15, 3, 4, 6)
+    assert _written(cell)[:5] == ("1 unfinished", "-", "-", "-", "15")
 
 
 def test_rows_without_a_run_are_marked(answer: FabricAnswer) -> None:
