@@ -12,10 +12,10 @@ mod robust;
 mod supervised;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
+use anabranch_core::entropy::EntropySpec;
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::entropy::EntropySpec;
 use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, ProtocolSpec, RunSpec, StackSettings};
 use anabranch_core::tcp::congestion::linux::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};

@@ -15,7 +15,9 @@ const MOST_PRODUCTS: f64 = 1.5;
 /// What is known of a packet that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    InFlight { sent: Time },
+    InFlight {
+        sent: Time,
+    },
     /// Trimmed or timed out, and waiting for its retransmission.
     Lost,
     Arrived,
@@ -170,7 +172,8 @@ impl Sender {
             credit.spend(size);
         }
         let is_last = self.next_new() == self.sizes.packets;
-        let fills = self.window.as_ref().is_some_and(|window| (self.in_flight + i64::from(size)) as f64 >= window.window());
+        let fills =
+            self.window.as_ref().is_some_and(|window| (self.in_flight + i64::from(size)) as f64 >= window.window());
         let asks = retransmission || is_last || fills || self.credit.as_ref().is_some_and(|credit| !credit.allows());
         let (value, wanted) = (self.entropy.next(now), self.wanted(waiting));
         Some((Data { number, value, retransmission, asks, wanted }, size))
@@ -195,7 +198,12 @@ impl Sender {
         let delay = self.sample(now, ack);
         self.pass(ack.cumulative);
         (0..u64::BITS).filter(|bit| ack.bitmap >> bit & 1 == 1).for_each(|bit| self.mark_arrived(ack.reference + bit));
-        self.entropy.on_feedback(now, self.base_rtt, ack.value, if ack.marked { Feedback::Marked } else { Feedback::Good });
+        self.entropy.on_feedback(
+            now,
+            self.base_rtt,
+            ack.value,
+            if ack.marked { Feedback::Marked } else { Feedback::Good },
+        );
         let at = self.situation(now);
         if let Some(window) = &mut self.window {
             let delay = delay.map_or(window.mean_delay(), |delay| delay.0 as f64);
@@ -326,6 +334,12 @@ impl Sender {
             return None;
         }
         self.requested = Some(now);
-        Some(Data { number: REQUEST, value: self.entropy.next(now), retransmission: false, asks: true, wanted: self.wanted(waiting) })
+        Some(Data {
+            number: REQUEST,
+            value: self.entropy.next(now),
+            retransmission: false,
+            asks: true,
+            wanted: self.wanted(waiting),
+        })
     }
 }

@@ -71,7 +71,10 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         if let TransportSpec::Tcp { stack } = group.transport {
             let stack = &spec.stacks[stack];
             if stack.messages().is_some() {
-                return Err(refuse(format!("stack {}: a transport of messages, whose window follows single packets", stack.name)));
+                return Err(refuse(format!(
+                    "stack {}: a transport of messages, whose window follows single packets",
+                    stack.name
+                )));
             }
             if Response::of(stack, false).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
