@@ -17,7 +17,7 @@ pub mod select;
 
 pub use paths::{SharedPaths, Unlisted};
 
-use crate::packet::forwarding::next_hops::NextHopTable;
+use crate::packet::forwarding::next_hops::{NextHopTable, Shared};
 use crate::packet::forwarding::path_set::PathSet;
 use crate::packet::forwarding::select::{Backlogs, PacketKey};
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
@@ -213,8 +213,8 @@ impl Forwarding {
         if table.dst == node {
             return Some(END);
         }
-        let routing = &self.routings[table.routing];
-        table.select(node, &self.lists, self.seed, routing, now, key, &mut self.best, backlogs)
+        let shared = Shared { seed: self.seed, lists: &self.lists, best: &mut self.best };
+        table.select(node, shared, &self.routings[table.routing], now, key, backlogs)
     }
 }
 
