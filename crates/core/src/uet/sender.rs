@@ -279,6 +279,14 @@ impl Sender {
         self.entropy.on_feedback(now, self.base_rtt, nack.value, feedback);
     }
 
+    /// Whether the answer to a packet in flight is still to come.
+    fn order_is_open(&self) -> bool {
+        let is_open = |&(sent, number): &(Time, u32)| {
+            self.record(number).is_some_and(|record| record.fate == (Fate::InFlight { sent }))
+        };
+        self.order.iter().any(is_open)
+    }
+
     fn record(&self, number: u32) -> Option<Record> {
         self.records.get(number.checked_sub(self.cumulative)? as usize).copied()
     }
@@ -317,11 +325,12 @@ impl Sender {
         (!self.is_done()).then(|| self.requested.map(|at| at + self.network.timeout))?
     }
 
-    /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit if the sender may not send it
-    /// again now.
+    /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit, at most one a round trip, if the
+    /// sender may not send it again now. Without credit, there is no request while other packets wait to be sent again.
     pub fn on_deadline(&mut self, now: Time, waiting: usize) -> Option<Data> {
         self.counters.timeouts += 1;
         self.entropy.on_timeout(now);
+        let others_wait = !self.lost.is_empty();
         if let Some((_, number)) = self.order.pop_front() {
             self.lose(number);
             let size = f64::from(self.sizes.of(number));
@@ -330,7 +339,8 @@ impl Sender {
             }
         }
         self.stop_speculating();
-        if self.may_send() {
+        let was_recent = self.requested.is_some_and(|at| now - at < self.network.round_trip);
+        if self.may_send() || was_recent || others_wait && self.credit.is_none() && self.order_is_open() {
             return None;
         }
         self.requested = Some(now);
