@@ -13,10 +13,8 @@ from anabranch.engineering.robust.traffic import Bounds
 from anabranch.foundation.array_types import Floats, Integers
 
 _CHUNK = 5_000
-_LOOSE = 1.0
-"""First temperature of a search for less load, as a share of the greatest traffic of a pair."""
-_HOT = 0.05
-"""First temperature of a search for a second objective, as a share of the greatest cost of a pair."""
+_WARM = 0.05
+"""First temperature: a share of the greatest traffic of a pair, or of the greatest cost of one."""
 
 
 def search(
@@ -38,9 +36,9 @@ def search(
     found = listed.core(seed)
     found.choose(listed.chosen(start))
     if objective is None:
-        found.begin(np.inf, np.inf, True, moves, _LOOSE, 1.0)
+        found.begin(np.inf, np.inf, True, moves, _WARM, 1.0)
     else:
-        found.begin(load, np.inf, False, moves, _HOT, 1.0)
+        found.begin(load, np.inf, False, moves, _WARM, 1.0)
     while found.advance(_CHUNK) and left_s() > 0:
         pass
     best = found.best()

@@ -26,6 +26,8 @@ _WHOLE_GAP = 1e-6
 """The relative gap at which branch and bound ends."""
 _GRACE_S = 0.5
 """How long an interrupted solver may take to stop before it is left alone."""
+_BRANCHING_GRACE_S = 60.0
+"""The same of branch and bound. It has threads of its own, and a process that ends before them is aborted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +154,7 @@ class LinearProgram:
         highs.setOptionValue("mip_rel_gap", _WHOLE_GAP)
         highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
         try:
-            _run(highs, limit_s)
+            _run(highs, limit_s, _BRANCHING_GRACE_S)
         except OutOfTime:
             return MixedOptimum(None, -np.inf)
         status, kinds = highs.getModelStatus(), _library().HighsModelStatus
@@ -210,8 +212,11 @@ def _row_wise(
     return start.astype(np.int32), (key % width).astype(np.int32), summed
 
 
-def _run(highs: highspy.Highs, limit_s: float) -> None:
-    """Run the solver in a thread of its own, so that Ctrl-C stops it, and the end of its time where it does not look at the clock."""
+def _run(highs: highspy.Highs, limit_s: float, grace_s: float = _GRACE_S) -> None:
+    """Run the solver in a thread of its own, so that Ctrl-C stops it, and the end of its time where it does not look at the clock.
+
+    It is left alone if it has not stopped ``grace_s`` after either.
+    """
     highs.HandleUserInterrupt = True
     thread = threading.Thread(target=highs.run, daemon=True)
     thread.start()
@@ -221,9 +226,9 @@ def _run(highs: highspy.Highs, limit_s: float) -> None:
             thread.join(0.05)
             if time.monotonic() > ends:
                 highs.cancelSolve()  # type: ignore[no-untyped-call]
-                thread.join(_GRACE_S)
+                thread.join(grace_s)
                 raise OutOfTime
     except KeyboardInterrupt:
         highs.cancelSolve()  # type: ignore[no-untyped-call]
-        thread.join(_GRACE_S)
+        thread.join(grace_s)
         raise

@@ -23,13 +23,15 @@ from anabranch.engineering.robust.rules import Rules
 from anabranch.engineering.robust.separation import Loads, worst_loads
 from anabranch.engineering.robust.solving import RobustRouting, best_found, silent
 from anabranch.engineering.robust.splits import Splits
-from anabranch.foundation.array_types import Booleans, Floats
+from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 PROOF_S = 10.0
 """For how long branch and bound is tried unless a time limit is given, seconds."""
 _MOVES_PER_PAIR = 400
 _LEAST_PAIRS = 64
-_MOST_ROUNDS = 6
+_MOST_ROUNDS = 8
+_MOST_STALE = 2
+"""After this many searches in a row that improve nothing, with other draws each, there is no further one."""
 _SPARSE_ROUNDS = 5
 _SMALL_SHARE = 0.05
 _FIRST_SHARE = 0.7
@@ -118,7 +120,7 @@ class _Search:
         self.interrupted = self.out_of_time = False
         self.seed = 0
         loads = self.loads(self.start).load
-        self.links = np.flatnonzero(loads >= _FIRST_SHARE * loads.max())
+        self.links: Integers = np.flatnonzero(loads >= _FIRST_SHARE * loads.max())
         """The links that linear programs begin with."""
 
     def refined(self, then: Objective | None, slack: float) -> Refined:
@@ -178,17 +180,19 @@ class _Search:
         free = self.rules.weights_in is None
         if free:
             self._offer_load(self._least_loaded(self.best.shares > 0))
+        present = self.best
         for number in range(_MOST_ROUNDS):
-            before = self.load(self.best)
-            if before <= self.bound * (1 + _BETTER):
+            if self.load(self.best) <= self.bound * (1 + _BETTER):
                 return
-            self.report(self.bound, before, f"{self._named()}, search {number + 1} of at most {_MOST_ROUNDS}")
-            found = self._local(None, inf)
+            what = f"{self._named()}, search {number + 1} of at most {_MOST_ROUNDS}"
+            self.report(self.bound, self.load(self.best), what)
+            found = self._local(present, None, inf)
             self._offer_load(found)
             if free:
-                self._offer_load(self._least_loaded(found.shares > 0))
-            if self.load(self.best) > before * (1 - _BETTER):
-                break
+                found = self._least_loaded(found.shares > 0)
+                self._offer_load(found)
+            stuck = self.load(found) > self.load(present) * (1 - _BETTER)
+            present = self.start if stuck else found  # other draws lead elsewhere
         if not self.problem.all_paths:
             self.report(self.bound, self.load(self.best), f"{self._named()}, branch and bound")
             splits, bound = branch(self.problem, self.rules, None, inf, self.best, self._branch_s())
@@ -223,10 +227,12 @@ class _Search:
         shares[allowed] = few.splits.shares
         return Splits(self.problem.candidates, shares)
 
-    def _local(self, objective: Objective | None, load: float, known: tuple[Splits, ...] = ()) -> Splits:
+    def _local(
+        self, present: Splits, objective: Objective | None, load: float, known: tuple[Splits, ...] = ()
+    ) -> Splits:
         self.seed += 1
         moves = _MOVES_PER_PAIR * max(_LEAST_PAIRS, int(self.problem.sending.sum()))
-        start = self.best if self.rules.weights_in is not None else self.rules.rounded(self.best)
+        start = self.rules.rounded(present)
         found = search(self.problem, self.rules, start, objective, load, moves, self.seed, self.left_s, known)
         if self.left_s() <= 0:
             raise OutOfTime
@@ -245,6 +251,7 @@ class _Search:
                 self.best = found
                 return
         known: list[Splits] = []
+        stale = 0
         for number in range(_MOST_ROUNDS):
             before = value(objective, self.problem, self.best)
             if before <= self.objective_bound * (1 + _BETTER):
@@ -255,11 +262,12 @@ class _Search:
                     self._offer(objective, load, splits)
             self.report(self.bound, load, f"{objective}: {before:g}, search {number + 1} of at most {_MOST_ROUNDS}")
             room = load * (1 + _ROOM) if free else load
-            found = self._local(objective, room, tuple(map(self.rules.rounded, known)) if free else ())
+            found = self._local(self.best, objective, room, tuple(map(self.rules.rounded, known)) if free else ())
             self._offer(objective, load, found)
             if free:
                 self._offer(objective, load, self._within(objective, found, load))
-            if value(objective, self.problem, self.best) > before * (1 - _BETTER):
+            stale = stale + 1 if value(objective, self.problem, self.best) > before * (1 - _BETTER) else 0
+            if stale == _MOST_STALE:
                 break
         if not self.problem.all_paths:
             self.report(
