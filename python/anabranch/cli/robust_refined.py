@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from anabranch.engineering.robust.refining import Refined, Second
     from anabranch.engineering.robust.rules import Rules
 
-_NAMES = {"splits": "pairs that split", "delay": "mean delay", "spread": "mean spread"}
+_NAMES = {"splits": "split pairs", "delay": "mean delay", "spread": "mean spread"}
 
 
 @Parameter(name="*", group=PATHS)

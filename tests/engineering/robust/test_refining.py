@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from anabranch.engineering import robust
-from anabranch.engineering.robust import Network, RobustError, Rules, Splits
+from anabranch.engineering.robust import Network, RobustError, Rules, Splits, refining
 from anabranch.engineering.robust.branching import branch
 from anabranch.engineering.robust.objectives import Objective, value
 from anabranch.network import topologies
@@ -248,6 +249,20 @@ def test_wrong_numbers_are_named(make: object, message: str) -> None:
     with pytest.raises(RobustError) as caught:
         make()  # type: ignore[operator]
     assert str(caught.value).startswith(message)
+
+
+def test_what_a_search_found_until_ctrl_c_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> tuple[Splits, bool]:
+        return search(*arguments)[0], True
+
+    search = refining.search
+    monkeypatch.setattr(refining, "search", interrupted)
+    better = 0
+    for seed in range(8):
+        found = robust.refine(robust.solve(tiny(seed)), Rules(weights_in=3))
+        assert found.rounded_load is not None
+        better += found.routing.interrupted and found.routing.worst_case_load < found.rounded_load
+    assert better >= 2
 
 
 def test_branch_and_bound_that_runs_out_of_time_leaves_no_thread() -> None:

@@ -45,7 +45,7 @@ def test_eighths_are_printed_beside_any_shares_and_exported_as_planned(
 @pytest.mark.parametrize(
     ("objective", "line", "value"),
     [
-        ("splits", "pairs that split  0   1 before, lower bound 0", 0),
+        ("splits", "split pairs      0   1 before, lower bound 0", 0),
         ("delay", "mean delay       1.66667 ms   2.33333 ms before, lower bound 1.66667 ms", 5e-3 / 3),
         ("spread", "mean spread      0 ms   2 ms before, lower bound 0 ms", 0),
     ],

@@ -27,10 +27,11 @@ def search(
     seed: int,
     left_s: Callable[[], float],
     known: tuple[Splits, ...] = (),
-) -> Splits:
+) -> tuple[Splits, bool]:
     """Splits near ``start`` that keep to the rules: of least cost within the load, or without an objective of less load.
 
-    ``start`` and ``known``, whose splits are options too, must keep to the rules. Ends early if no time is left.
+    ``start`` and ``known``, whose splits are options too, must keep to the rules. It ends early if no time is left, or at Ctrl-C, and says
+    whether it was that.
     """
     listed = _Options(problem, rules, start, objective, known)
     found = listed.core(seed)
@@ -39,10 +40,14 @@ def search(
         found.begin(np.inf, np.inf, True, moves, _WARM, 1.0)
     else:
         found.begin(load, np.inf, False, moves, _WARM, 1.0)
-    while found.advance(_CHUNK) and left_s() > 0:
-        pass
+    interrupted = False
+    try:
+        while found.advance(_CHUNK) and left_s() > 0:
+            pass
+    except KeyboardInterrupt:
+        interrupted = True
     best = found.best()
-    return start if best is None else listed.splits(best[0])
+    return start if best is None else listed.splits(best[0]), interrupted
 
 
 class _Options:

@@ -187,7 +187,6 @@ class _Search:
             what = f"{self._named()}, search {number + 1} of at most {_MOST_ROUNDS}"
             self.report(self.bound, self.load(self.best), what)
             found = self._local(present, None, inf)
-            self._offer_load(found)
             if free:
                 found = self._least_loaded(found.shares > 0)
                 self._offer_load(found)
@@ -233,7 +232,16 @@ class _Search:
         self.seed += 1
         moves = _MOVES_PER_PAIR * max(_LEAST_PAIRS, int(self.problem.sending.sum()))
         start = self.rules.rounded(present)
-        found = search(self.problem, self.rules, start, objective, load, moves, self.seed, self.left_s, known)
+        room = load * (1 + _ROOM) if self.rules.weights_in is None else load
+        found, interrupted = search(
+            self.problem, self.rules, start, objective, room, moves, self.seed, self.left_s, known
+        )
+        if objective is None:
+            self._offer_load(found)
+        else:
+            self._offer(objective, load, found)
+        if interrupted:
+            raise KeyboardInterrupt
         if self.left_s() <= 0:
             raise OutOfTime
         return found
@@ -261,9 +269,7 @@ class _Search:
                 for splits in known:
                     self._offer(objective, load, splits)
             self.report(self.bound, load, f"{objective}: {before:g}, search {number + 1} of at most {_MOST_ROUNDS}")
-            room = load * (1 + _ROOM) if free else load
-            found = self._local(self.best, objective, room, tuple(map(self.rules.rounded, known)) if free else ())
-            self._offer(objective, load, found)
+            found = self._local(self.best, objective, load, tuple(map(self.rules.rounded, known)))
             if free:
                 self._offer(objective, load, self._within(objective, found, load))
             stale = stale + 1 if value(objective, self.problem, self.best) > before * (1 - _BETTER) else 0
