@@ -294,7 +294,22 @@ def test_failures_and_backups_are_printed_and_written(tmp_path: Path, capsys: py
     """The bridge's node has no backup; the load after each failure that the file has is that of ``robust --judge``'s rules."""
     (tmp_path / "ring.csv").write_text(TAIL)
     given = ["plan", str(tmp_path / "ring.csv"), "--hose", "2Mbps", "--fail", "links", "--backup", "disjoint"]
-    assert status([*given, "--load", "0.65", "--out", str(tmp_path / "plans"), "--export", "json", "--into", str(tmp_path / "json")]) == 0
+    assert (
+        status(
+            [
+                *given,
+                "--load",
+                "0.65",
+                "--out",
+                str(tmp_path / "plans"),
+                "--export",
+                "json",
+                "--into",
+                str(tmp_path / "json"),
+            ]
+        )
+        == 0
+    )
     shown = capsys.readouterr()
     assert "after failure load at most 0.6" in shown.out
     assert "throughput at least 200 Mbit/s, after E - F" in shown.out
