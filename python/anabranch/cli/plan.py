@@ -231,7 +231,7 @@ def _spray_stack(name: str) -> "SprayStack":
 def _best_so_far(chosen: "Plan") -> str:
     return (
         f"The best plan so far has {mbps(chosen.total_bps)}; no plan has more than {mbps(chosen.most_bps)} (gap {chosen.gap:.2%}). "
-        f"Its load is {load_text(chosen.worst_case_load)}; none is below {load_text(chosen.lower_bound)}."
+        f"Its load is {load_text(chosen.greatest_load)}; none is below {load_text(chosen.lower_bound)}."
     )
 
 

@@ -311,7 +311,7 @@ def core_search(states: States, options: Options, seed: int) -> "_core.PlanSearc
         options.first.astype(np.uint32),
         options.penalty,
         links.start.astype(np.uint32),
-        links.link.astype(np.uint32),
+        links.link.astype(np.uint32, copy=False),
         links.share,
     )
     return _core.PlanSearch(bounds, matrices, sources, targets, links.capacity / scale, listed, seed)

@@ -84,7 +84,7 @@ class States:
             return Links(capacity[0], start, link, share)
         option = np.repeat(np.arange(options.count), np.diff(start))
         key = option * links + link  # ascending
-        found = [(option, link, share)]
+        found = [(option.astype(np.uint32), link.astype(np.uint32), share)]
         several = links
         for alive in self.alive:
             paths, fractions = self._rerouted(options, alive)
@@ -97,7 +97,7 @@ class States:
             place[more] = several + np.arange(len(more))
             several += len(more)
             kept = place[on] >= 0
-            found.append((which[kept], place[on[kept]], much[kept]))
+            found.append((which[kept].astype(np.uint32), place[on[kept]].astype(np.uint32), much[kept]))
             capacity.append(self.problem.network.capacity[more])
         option, link, share = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.argsort(option, kind="stable")
