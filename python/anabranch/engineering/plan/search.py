@@ -17,7 +17,7 @@ from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
-from anabranch.foundation.array_types import Floats
+from anabranch.foundation.array_types import Booleans, Floats
 
 Report = Callable[[str, float], None]
 """Takes what is being searched for, and the share of the most possible work that is done."""
@@ -33,6 +33,8 @@ _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
 _MOST_SEARCHES = 1 + _ROUNDS + _STARTS + 1 + 2 * _ROUNDS + _ROUNDS
 """The most local searches for one load: from shortest paths, for any plan within it, after linear programs, and for less load."""
+_WATCHES = 12
+"""How often at most a local search begins anew because its result overloads links after failures that it did not know."""
 _CHUNK = 5_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: of a search from any choice, and of a search from a good one."""
@@ -101,6 +103,8 @@ class Searcher:
         self._what = ""
         self._searches = 0
         """How many local searches for the present load have begun."""
+        self._watched = np.zeros((len(states.failures), problem.network.links), dtype=bool)
+        """The links after each failure that local searches know: those that a plan was found to overload."""
 
     def within(self, load: float, what: str) -> SearchResult | None:
         """The splits of least penalty found within a load, and of these of least load; ``None`` if failures leave none that is found.
@@ -257,17 +261,36 @@ class Searcher:
         self, load: float, hottest: float, start: Splits, lower_load: bool = False, greatest: float | None = None
     ) -> None:
         """Search from these splits; with ``lower_load`` for less load, over options whose penalty is at most ``greatest``, by default nothing."""
+        if greatest is None:
+            greatest = _NOTHING if lower_load else inf
+        self._searches += 1
+        for _ in range(_WATCHES if self.states.failures else 1):
+            found, reached = self._once(load, hottest, start, lower_load, greatest)
+            if found is None or not self._watch(found, reached if lower_load else load):
+                return
+            start = found
+
+    def _watch(self, splits: Splits, load: float) -> bool:
+        """Watch the links after failures that these splits load more than this. Returns whether there are any that were not watched."""
+        if not self.states.failures:
+            return False
+        fresh = (self.states.loads(splits)[1:] > load * (1 + _NOTHING)) & ~self._watched
+        self._watched |= fresh
+        return bool(fresh.any())
+
+    def _once(
+        self, load: float, hottest: float, start: Splits, lower_load: bool, greatest: float
+    ) -> tuple[Splits | None, float]:
+        """The best splits found, and their load on the links that are watched."""
         self.pool.add(start)
         options = self.pool.options()
         self._seed += 1
-        search = core_search(self.states, options, self._seed)
+        search = core_search(self.states, options, self._seed, self._watched)
         search.choose(options.chosen(start))
-        if greatest is None:
-            greatest = _NOTHING if lower_load else inf
         search.begin(load, greatest, lower_load, self.moves, hottest, 10.0 if hottest == _WARM else 1.0)
-        self._searches += 1
         self._say(0.0)
         done = 0
+        found, reached = None, inf
         try:
             while search.advance(_CHUNK):
                 done += _CHUNK
@@ -278,7 +301,10 @@ class Searcher:
             best = search.best()
             if best is not None:
                 chosen, penalty, reached = best
-                self._offer(SearchResult(options.splits(chosen), penalty, reached), load)
+                found = options.splits(chosen)
+                whole = self.states.load(found) if self.states.failures else reached
+                self._offer(SearchResult(found, penalty, whole), load)
+        return found, reached
 
     def _say_bounds(self, lower: float, upper: float, what: str) -> None:
         self.report(f"least worst-case load: {lower:.4f} to {upper:.4f}; {what}", 0.0)
@@ -289,8 +315,11 @@ class Searcher:
         self.report(what, (self._searches - 1 + done) / _MOST_SEARCHES)
 
 
-def core_search(states: States, options: Options, seed: int) -> "_core.PlanSearch":
-    """The local search over these options, in the core; rates in units of the problem's scale. For it, each state has links of its own."""
+def core_search(states: States, options: Options, seed: int, watched: Booleans | None = None) -> "_core.PlanSearch":
+    """The local search over these options, in the core; rates in units of the problem's scale.
+
+    For it, each failure has links of its own: those that are ``watched``, by default all.
+    """
     problem = states.problem
     network, model, scale = problem.network, problem.model, problem.scale
     sources, targets = network.pair_sources, network.pair_targets
@@ -306,7 +335,7 @@ def core_search(states: States, options: Options, seed: int) -> "_core.PlanSearc
         )
     else:
         matrices = model.matrices[:, sources, targets] / scale
-    links = states.links(options)
+    links = states.links(options, watched)
     listed = (
         options.first.astype(np.uint32),
         options.penalty,

@@ -14,7 +14,8 @@ from anabranch.engineering.plan.backups import NONE
 from anabranch.engineering.plan.options import Options
 from anabranch.engineering.robust.failures import AfterFailure, Failure, load_of, lost_pairs, renormalised, surviving
 from anabranch.engineering.robust.problem import Problem
-from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.separation import worst_loads
+from anabranch.engineering.robust.splits import Splits, crossings
 from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 _MORE = 1e-12
@@ -67,16 +68,21 @@ class States:
         lost = lost_pairs(problem.model, failure, without, problem.network)
         return AfterFailure(failure, load_of(problem.model, splits, shares), lost), shares
 
+    def loads(self, splits: Splits) -> Floats:
+        """The worst-case load of each link in each state; shape (1 + failures, links)."""
+        shares = [splits.shares, *(self.shares(splits, place)[0] for place in range(len(self.failures)))]
+        network, model = self.problem.network, self.problem.model
+        return np.array([worst_loads(network, model, crossings(splits.candidates, one)).load for one in shares])
+
     def load(self, splits: Splits) -> float:
         """The worst-case load over all states."""
-        problem = self.problem
-        before = load_of(problem.model, splits, splits.shares)
-        return max([before, *(self.after(splits, place)[0].load for place in range(len(self.failures)))])
+        return float(self.loads(splits).max())
 
-    def links(self, options: Options) -> Links:
-        """What each option puts on the links of each state.
+    def links(self, options: Options, watched: Booleans | None = None) -> Links:
+        """What each option puts on the links of the network as it is, and on the links after each failure that are ``watched``, by default all.
 
-        A link of a failure is left out if no option puts more on it than without the failure: the network as it is then loads it as much.
+        ``watched`` has the shape (failures, links). A link of a failure is left out if no option puts more on it than without the failure: the network as
+        it is then loads it as much.
         """
         capacity, links = [self.problem.network.capacity], self.problem.network.links
         start, link, share = options.links()
@@ -86,13 +92,16 @@ class States:
         key = option * links + link  # ascending
         found = [(option.astype(np.uint32), link.astype(np.uint32), share)]
         several = links
-        for alive in self.alive:
+        for failure, alive in enumerate(self.alive):
+            if watched is not None and not watched[failure].any():
+                continue
             paths, fractions = self._rerouted(options, alive)
             begin, on, much = options.links(paths, fractions)
             which = np.repeat(np.arange(options.count), np.diff(begin))
             at = np.minimum(np.searchsorted(key, which * links + on), len(key) - 1)
             before = np.where(key[at] == which * links + on, share[at], 0.0)
             more = np.unique(on[much > before + _MORE])
+            more = more if watched is None else more[watched[failure][more]]
             place = np.full(links, -1)
             place[more] = several + np.arange(len(more))
             several += len(more)
