@@ -95,7 +95,7 @@ class LinearProgram:
     def add_entries(self, rows: Integers, columns: Integers, values: Floats | float) -> None:
         """Coefficients; those at the same place add up."""
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
-        self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
+        self._entries.append((np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32), spread))
 
     def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         """The optimum. After a solution by simplex, further rows are added to the solver, which continues from there.
@@ -206,9 +206,14 @@ def _row_wise(
         return np.zeros(rows - first + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
     row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     width = int(column.max()) + 1
-    key, place = np.unique((row - first) * width + column, return_inverse=True)
+    key = (row - first) * np.int64(width) + column
+    del row, column
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    del order
+    begins = np.flatnonzero(np.diff(key, prepend=-1))
+    key, summed = key[begins], np.add.reduceat(value, begins)
     start = np.searchsorted(key // width, np.arange(rows - first + 1))
-    summed = np.bincount(place, weights=value, minlength=len(key)).astype(np.float64, copy=False)
     return start.astype(np.int32), (key % width).astype(np.int32), summed
 
 
