@@ -1,8 +1,10 @@
-//! Predictions of runs whose links or routes change: a phase is the time between two changes, and each phase is predicted with the links and routes that hold in it.
+//! Predictions of runs whose links or routes change. A phase is the time between two changes. Each is predicted with the links and routes that hold in it.
 //!
 //! The goodput of a flow without end is the mean over its measured time. Both ends of its interval are means as well: what makes the prediction
-//! of one phase too high may do so in all of them. A flow that ends goes through the phases at the rate that it would have if each lasted:
-//! [`Transfer`].
+//! of one phase too high may do so in all of them. A flow that ends goes through the phases at the rate that it would have if each lasted
+//! (`transfer`). After a change, senders wait and grow (`recovery`).
+//!
+//! May use: `solution/`, and the links and routes of the packet engine at any instant.
 
 mod recovery;
 mod transfer;
