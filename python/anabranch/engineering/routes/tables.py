@@ -4,6 +4,7 @@ from math import inf
 
 from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, MetricComparison, Pair
 from anabranch.engineering.routes.model import Routes
+from anabranch.network.metrics import BOTTLENECKS, stack_of
 
 ARROW = " > "
 
@@ -28,12 +29,13 @@ def routes_table(routes: Routes) -> Table:
             share = (f"{path.weight:.3g}",) if several else ()
             numbers = (_milliseconds(path.delay_s), _number(path.loss), _number(path.cost))
             rows.append((route.source, route.target, ARROW.join(path.nodes), *share, *numbers))
-    return routes_head(several), rows
+    return routes_head(routes.metric, several), rows
 
 
-def routes_head(with_share: bool) -> tuple[str, ...]:
-    """The head of :func:`routes_table`, with shares if a pair has several paths."""
-    return ("from", "to", "path", *(("share",) if with_share else ()), "delay, ms", "loss", "cost")
+def routes_head(metric: str, with_share: bool) -> tuple[str, ...]:
+    """The head of :func:`routes_table`, with shares if a pair has several paths. Of a rate, the last column says what it is, and its unit."""
+    cost = "goodput, bit/s" if stack_of(metric) else "least rate, bit/s" if metric in BOTTLENECKS else "cost"
+    return ("from", "to", "path", *(("share",) if with_share else ()), "delay, ms", "loss", cost)
 
 
 def pair_table(pair: Pair) -> Table:

@@ -123,6 +123,11 @@ impl Forwarding {
         self.controllers.iter_mut().flatten().for_each(|controller| controller.set_up(link, up));
     }
 
+    /// Whether a link is up.
+    pub fn is_up(&self, link: LinkId) -> bool {
+        self.graph.is_up(link)
+    }
+
     /// The controller of a routing that measures its links.
     pub fn controller(&mut self, routing: usize) -> Option<&mut Controller> {
         self.controllers[routing].as_mut()
