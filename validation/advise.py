@@ -1,9 +1,12 @@
 """Judges `advise` by exhaustive simulation with other seeds: random networks, sixteen restrictions each.
 
-`python -m validation.advise [--networks N] [--time S] [--objective goodput]` prints a table and writes docs/validation/advise.md.
+`python -m validation.advise [--networks N] [--time S] [--objective goodput] [--truths DIR]` prints a table and writes docs/validation/advise.md.
+
+The questions about a network share their runs: one that another question made is not repeated, and its processor time counts again.
 """
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -13,22 +16,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
+from typing import Any, ClassVar
 
 import numpy as np
 
 from anabranch.network.topologies.errors import TopologyError
 from anabranch.scenario.problems import ScenarioError
-from anabranch.studies.advise import RESTRICTIONS, Question, advise, race
-from anabranch.studies.advise.answer import network_of, round_trip
+from anabranch.studies.advise import RESTRICTIONS, Question, advise, answer, race
+from anabranch.studies.advise.answer import Advice, network_of, round_trip
 from anabranch.studies.advise.candidates import DEFAULT_ROUTING, DEFAULT_STACK, STACKS, Candidate, routings
-from anabranch.studies.advise.trials import Laboratory
+from anabranch.studies.advise.trials import Laboratory, PredictedValue, Trial
 from bench.bench import ROOT, machine
 from bench.page import write_part
 
 PAGE = ROOT / "docs" / "validation" / "advise.md"
 SEEDS, HASHED_SEEDS = range(101, 104), range(101, 113)
 """Of the truth, and of its candidates whose hash draws the paths of flows; the search uses seeds from 1."""
+OTHER_SEEDS = range(201, 221)
+"""Their mean is what the interval of an answer must hold."""
 LEAST_S, ROUND_TRIPS = 30.0, 300
 GOOD = 0.95
 TOO_EASY = 0.8
@@ -79,29 +85,100 @@ def seeds_of(one: Candidate) -> range:
     return HASHED_SEEDS if one.routing.paths > 1 and one.routing.per != "packet" else SEEDS
 
 
-def truth(asked: Question) -> tuple[Mapping[Candidate, float], float]:
-    """The mean value of every candidate, and the processor time that it took, seconds."""
+class KeptLaboratory(Laboratory):
+    """Keeps runs and predictions of a network, with the processor time that each took."""
+
+    kept: ClassVar[dict[tuple[object, ...], tuple[Any, float]]] = {}
+    """Of all questions about a network."""
+    own_s = counted_s = 0.0
+    """Processor time of the runs and predictions made, and of all asked for."""
+    _change, _predicting = Lock(), Lock()
+
+    def run(self, stack: str, routing: str, seed: int, seconds: float, stop: Event) -> Trial | None:
+        """A run, or what it has shown before; ``None`` if it was stopped."""
+        key = (stack, routing, seed, seconds)
+        if key not in self.kept:
+            begun = time.thread_time()
+            trial = super().run(stack, routing, seed, seconds, stop)
+            took = self._own(time.thread_time() - begun)
+            if trial is None:
+                return None
+            self.kept[key] = trial, took
+        kept: Trial = self._counted(key)
+        return kept
+
+    def estimate(self, stack: str, routing: str, seconds: float) -> PredictedValue | None:
+        """A prediction. It may use several threads, so only one at a time is timed."""
+        key = (stack, routing, seconds)
+        with self._predicting:
+            if key not in self.kept:
+                begun = time.process_time()
+                estimate = super().estimate(stack, routing, seconds)
+                self.kept[key] = estimate, self._own(time.process_time() - begun)
+            kept: PredictedValue | None = self._counted(key)
+            return kept
+
+    @classmethod
+    def _own(cls, took: float) -> float:
+        with cls._change:
+            cls.own_s += took
+            return took
+
+    @classmethod
+    def _counted(cls, key: tuple[object, ...]) -> Any:
+        value, took = cls.kept[key]
+        with cls._change:
+            cls.counted_s += took
+        return value
+
+    @classmethod
+    def processor_s(cls) -> float:
+        """Processor time, as if nothing had been kept."""
+        return time.process_time() - cls.own_s + cls.counted_s
+
+
+def laboratory_of(asked: Question) -> tuple[Laboratory, Sequence[Candidate], float]:
+    """A laboratory for all candidates of a question, these, and the length of a run of the truth in seconds."""
     bare = Laboratory(asked.scenario({}, {}, "linux-cubic", DEFAULT_ROUTING), asked.objective)
     topology, pairs, flows = network_of(bare.compiled(1))
     found = routings(topology, pairs, flows)
     written = {one.name: dict(one.written) for one in found if one.name != DEFAULT_ROUTING}
     laboratory = Laboratory(asked.scenario(STACKS, written, next(iter(STACKS)), DEFAULT_ROUTING), asked.objective)
     candidates = [Candidate(stack, one) for stack, one in product(STACKS, found)]
-    seconds = max(LEAST_S, ROUND_TRIPS * round_trip(topology, pairs))
-    begun = time.process_time()
+    return laboratory, candidates, max(LEAST_S, ROUND_TRIPS * round_trip(topology, pairs))
 
-    def value(one: Candidate) -> float:
-        trials = [laboratory.run(one.stack, one.routing.name, seed, seconds, Event()) for seed in seeds_of(one)]
-        return float(np.mean([trial.value for trial in trials if trial is not None]))
+
+def mean_of(laboratory: Laboratory, one: Candidate, seeds: range, seconds: float) -> float:
+    """The mean value of a candidate over seeds."""
+    trials = [laboratory.run(one.stack, one.routing.name, seed, seconds, Event()) for seed in seeds]
+    return float(np.mean([trial.value for trial in trials if trial is not None]))
+
+
+def truth(asked: Question, kept: Path | None) -> tuple[Mapping[Candidate, float], float]:
+    """The mean value of every candidate, and the processor time of three seeds of each, seconds; read from a file, if it is there."""
+    laboratory, candidates, seconds = laboratory_of(asked)
+    if kept is not None and kept.exists():
+        document = json.loads(kept.read_text())
+        return {one: document["values"][one.name] for one in candidates}, document["cpu_s"]
+
+    def value(one: Candidate) -> tuple[float, float]:
+        begun, seeds = time.thread_time(), seeds_of(one)
+        mean = mean_of(laboratory, one, seeds, seconds)
+        return mean, (time.thread_time() - begun) * len(SEEDS) / len(seeds)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        values = list(pool.map(value, candidates))
-    return dict(zip(candidates, values, strict=True)), time.process_time() - begun
+        found = list(pool.map(value, candidates))
+    values = {one: mean for one, (mean, _) in zip(candidates, found, strict=True)}
+    cpu_s = sum(took for _, took in found)
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({"cpu_s": cpu_s, "values": {one.name: value for one, value in values.items()}}))
+    return values, cpu_s
 
 
-def _processor_time() -> float:
+def _searching_time() -> float:
     """The clock of the searches: what else this machine does takes none of their time."""
-    return time.process_time() / (os.cpu_count() or 1)
+    return KeptLaboratory.processor_s() / (os.cpu_count() or 1)
 
 
 def allowed(one: Candidate, only: Sequence[str], stacks: Sequence[str] | None) -> bool:
@@ -115,16 +192,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--networks", type=int, default=10)
     parser.add_argument("--time", type=float, default=20.0, help="seconds of each search, of all processors")
     parser.add_argument("--objective", default="goodput", choices=("goodput", "worst-flow"))
+    parser.add_argument(
+        "--truths", type=Path, help="directory that keeps the truths, which do not depend on the search"
+    )
     options = parser.parse_args(arguments)
-    race.clock = _processor_time
+    race.clock = _searching_time
+    setattr(answer, "Laboratory", KeptLaboratory)  # noqa: B010  (which the module does not export)
     judged: list[Judged] = []
     truths: list[Mapping[Candidate, float]] = []
-    exhaustive_s, exhaustive_runs, number = 0.0, 0, 0
+    intervals: list[Held] = []
+    exhaustive_s, number = 0.0, 0
     while len(truths) < options.networks:
         asked = Question(network(number).document, Path(), f"random-{number}", options.objective)
         number += 1
+        kept = options.truths and options.truths / f"{asked.name}-{options.objective}.json"
         try:
-            values, cpu_s = truth(asked)
+            values, cpu_s = truth(asked, kept)
         except (ScenarioError, TopologyError):  # two nodes drew two links between them
             continue
         baseline = next(
@@ -133,23 +216,83 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if baseline > TOO_EASY * max(values.values()):
             continue
         truths.append(values)
-        exhaustive_s, exhaustive_runs = (
-            exhaustive_s + cpu_s,
-            exhaustive_runs + sum(len(seeds_of(one)) for one in values),
-        )
+        exhaustive_s += cpu_s
+        KeptLaboratory.kept.clear()
+        answers: dict[Candidate, Advice] = {}
         for only, stacks in ASKED:
             best = max(value for one, value in values.items() if allowed(one, only, stacks))
-            begun = time.process_time()
+            begun = KeptLaboratory.processor_s()
             advice = advise(asked, only=only, stacks=stacks, time_s=options.time)
-            cpu = time.process_time() - begun
-            got = next(value for one, value in values.items() if one.name == advice.best.name)
+            cpu = KeptLaboratory.processor_s() - begun
+            chosen = next(one for one in values if one.name == advice.best.name)
+            answers.setdefault(chosen, advice)
+            got = values[chosen]
             judged.append(Judged(asked.name, only, stacks, got / best, advice.runs, cpu))
             print(
                 f"{asked.name} {' '.join(only) or '-'} {stacks or ''}: {advice.best.name} {got / best:.3f}, {advice.runs} runs, {cpu:.1f} s",
                 file=sys.stderr,
             )
-    _report(options, judged, truths, exhaustive_s, exhaustive_runs)
+        intervals += _held(asked, answers)
+    _report(options, judged, truths, exhaustive_s)
+    _report_intervals(options, intervals)
     return 0
+
+
+@dataclass(frozen=True)
+class Held:
+    """An answer's interval beside the mean over other seeds, both as shares of the answer's value."""
+
+    seeds: int
+    low: float
+    high: float
+    mean: float
+    error: float
+    """Standard error of that mean."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval has the mean."""
+        return self.low <= self.mean <= self.high
+
+
+def _held(asked: Question, answers: Mapping[Candidate, Advice]) -> list[Held]:
+    """The answers with an interval, each beside runs of the same length with other seeds."""
+    laboratory, _, least_s = laboratory_of(asked)
+    held = []
+    for one, advice in answers.items():
+        standing = advice.lines[0].best
+        interval = advice.interval(standing)
+        if interval is None:
+            continue
+        seconds = max(standing.seconds, least_s)
+        trials = [laboratory.run(one.stack, one.routing.name, seed, seconds, Event()) for seed in OTHER_SEEDS]
+        values = np.array([trial.value for trial in trials if trial is not None]) / standing.value
+        low, high = (bound / standing.value for bound in interval)
+        error = float(values.std(ddof=1) / np.sqrt(len(values)))
+        held.append(Held(len(standing.trials), low, high, float(values.mean()), error))
+    return held
+
+
+def _report_intervals(options: argparse.Namespace, held: Sequence[Held]) -> None:
+    few, many = ([one for one in held if (one.seeds <= 4) == few] for few in (True, False))
+    widths = np.array([one.high - one.low for one in held]) / 2
+    lines = [
+        f"| {options.objective} | must | came out |",
+        "|---|---|---|",
+        f"| 90 % intervals that hold the mean of 20 other seeds | 85 to 95 % | {_share(held)} |",
+        f"| of answers with at most 4 seeds | - | {_share(few)} |",
+        f"| of answers with more seeds | - | {_share(many)} |",
+        f"| means above the interval, below it | alike | {sum(one.mean > one.high for one in held)}, {sum(one.mean < one.low for one in held)} |",
+        f"| median of half the width of the interval | - | {np.median(widths):.1%} |",
+        f"| median of the standard error of the mean of 20 seeds | - | {np.median([one.error for one in held]):.1%} |",
+        f"| mean of 20 seeds over the answer's value, mean over answers | 100 % | {np.mean([one.mean for one in held]):.1%} |",
+    ]
+    print("\n".join(lines))
+    write_part(PAGE, f"intervals of {options.objective}", "\n".join(lines))
+
+
+def _share(held: Sequence[Held]) -> str:
+    return f"{sum(one.holds for one in held)} of {len(held)}"
 
 
 def _constant(truths: Sequence[Mapping[Candidate, float]]) -> tuple[str, list[float]]:
@@ -172,9 +315,9 @@ def _report(
     judged: Sequence[Judged],
     truths: Sequence[Mapping[Candidate, float]],
     exhaustive_s: float,
-    exhaustive_runs: int,
 ) -> None:
     shares = np.array([one.share for one in judged])
+    exhaustive_runs = len(SEEDS) * sum(map(len, truths))
     name, constant = _constant(truths)
     free = [one for one in judged if not one.only and one.stacks is None]
     worst = sorted(judged, key=lambda one: one.share)[:5]
@@ -188,8 +331,8 @@ def _report(
         f"| processor time of the unrestricted search, of exhaustive search | 35 % | {sum(one.cpu_s for one in free) / exhaustive_s:.1%} |",
         "",
         f"`python -m validation.advise --networks {options.networks} --time {options.time:g} --objective {options.objective}` (the time of a search is processor time over "
-        f"{os.cpu_count()} processors): "
-        f"{len(truths)} random networks, {exhaustive_runs} runs of at least {LEAST_S:g} s and {ROUND_TRIPS} round trips; {machine()}. The worst: "
+        f"{os.cpu_count()} processors; an exhaustive search has three seeds): "
+        f"{len(truths)} random networks, {exhaustive_runs} exhaustive runs of at least {LEAST_S:g} s and {ROUND_TRIPS} round trips; {machine()}. The worst: "
         + "; ".join(
             f"{one.network}, {' '.join(one.only) or (one.stacks or ('all',))[0]}: {one.share:.1%}" for one in worst
         )
