@@ -24,7 +24,7 @@ _LEAST_S, _MOST_S = 0.05, 30.0
 """Bounds of the length of a run, seconds."""
 _ALIKE = 0.02
 """Candidates whose values differ by at most this share are as good as each other."""
-_HOPE = 0.7
+_HOPE = 0.5
 """Standard deviations by which a candidate may be better than the regression says."""
 _AT_ONCE = 4
 """Hopeful candidates that run before the regression is made anew; of groups besides the first, half as many."""
@@ -202,16 +202,25 @@ class Race:
             wanted: dict[tuple[int, int, float], None] = {}
             idle += 1
             for number, (name, group) in enumerate(self.groups.items()):
-                leading = max((seen[one] for one in group if one in seen), default=0.0)
-                if leading > bests[name] * (1 + _ALIKE):
-                    idle, bests[name] = 0, leading
-                best = np.log(max(leading, 1e-9))
-                hopeful = [one for one in group if one not in seen and expected[one] + _HOPE * deviation[one] > best]
-                hopeful.sort(key=lambda one: -(expected[one] + _HOPE * deviation[one]))
+                ran = [one for one in group if one in seen]
+                leader = max(ran, key=seen.__getitem__, default=None)
+                if leader is None:
+                    continue
+                if seen[leader] > bests[name] * (1 + _ALIKE):
+                    idle, bests[name] = 0, seen[leader]
+                hope = dict(zip(group, (expected + _HOPE * deviation)[list(group)].tolist(), strict=True))
+                # A regression without interactions may be wrong about a stack that is not predicted: it is tried over the leader's routing.
+                crossing = {one for one in group if self._crosses(one, leader) and not number}
+                least = np.log(max(seen[leader], 1e-9))
+                hopeful = [one for one in group if one not in seen and (one in crossing or hope[one] > least)]
+                hopeful.sort(key=lambda one: (one not in crossing, -hope[one]))
                 wanted |= {(one, 1, self._least_s): None for one in hopeful[: _AT_ONCE // 2 if number else _AT_ONCE]}
             if not wanted:
                 return
             self._try(list(wanted), end)
+
+    def _crosses(self, one: int, leader: int) -> bool:
+        return self.predicted[one] is None and self.candidates[one].routing == self.candidates[leader].routing
 
     def _spread(self, first: Sequence[int]) -> list[int]:
         """The best predicted of each group, so that a search that ends early has an answer for each, and some that are not predicted.
