@@ -1,6 +1,7 @@
 """Judges `advise` by exhaustive simulation with other seeds: random networks, sixteen restrictions each.
 
-`python -m validation.advise [--networks N] [--time S] [--objective goodput] [--truths DIR]` prints two tables and writes docs/validation/advise.md.
+`python -m validation.advise [--networks N] [--time S] [--objective goodput] [--truths DIR]` prints a table and writes docs/validation/advise.md.
+With `--intervals 100` it judges the intervals of 100 answers instead: they must hold the means of 20 other seeds.
 
 The questions about a network share their runs: one that another question made is not repeated, and its processor time counts again.
 """
@@ -33,6 +34,8 @@ from bench.page import write_part
 PAGE = ROOT / "docs" / "validation" / "advise.md"
 SEEDS, HASHED_SEEDS = range(101, 104), range(101, 113)
 """Of the truth, and of its candidates whose hash draws the paths of flows; the search uses seeds from 1."""
+FEW = 4
+"""Seeds of most answers."""
 OTHER_SEEDS = range(201, 221)
 """Their mean is what the interval of an answer must hold."""
 LEAST_S, ROUND_TRIPS = 30.0, 300
@@ -196,12 +199,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--truths", type=Path, help="directory that keeps the truths, which do not depend on the search"
     )
+    parser.add_argument(
+        "--intervals", type=int, metavar="ANSWERS", help="judge the intervals of this many answers instead"
+    )
     options = parser.parse_args(arguments)
     race.clock = _searching_time
     setattr(answer, "Laboratory", KeptLaboratory)  # noqa: B010  (which the module does not export)
+    if options.intervals:
+        _report_intervals(options)
+    else:
+        _judge(options)
+    return 0
+
+
+def _judge(options: argparse.Namespace) -> None:
+    """Judge the answers to the restricted questions."""
     judged: list[Judged] = []
     truths: list[Mapping[Candidate, float]] = []
-    intervals: list[Held] = []
     exhaustive_s = 0.0
     for number in options.numbers or count():
         if len(truths) == options.networks:
@@ -222,24 +236,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         truths.append(values)
         exhaustive_s += cpu_s
         KeptLaboratory.kept.clear()
-        answers: dict[Candidate, Advice] = {}
         for only, stacks in ASKED:
             best = max(value for one, value in values.items() if allowed(one, only, stacks))
             begun = KeptLaboratory.processor_s()
             advice = advise(asked, only=only, stacks=stacks, time_s=options.time)
             cpu = KeptLaboratory.processor_s() - begun
             chosen = next(one for one in values if one.name == advice.best.name)
-            answers.setdefault(chosen, advice)
             got = values[chosen]
             judged.append(Judged(asked.name, only, stacks, got / best, advice.runs, cpu))
             print(
                 f"{asked.name} {' '.join(only) or '-'} {stacks or ''}: {advice.best.name} {got / best:.3f}, {advice.runs} runs, {cpu:.1f} s",
                 file=sys.stderr,
             )
-        intervals += _held(asked, answers)
     _report(options, judged, truths, exhaustive_s)
-    _report_intervals(options, intervals)
-    return 0
 
 
 @dataclass(frozen=True)
@@ -250,8 +259,8 @@ class Held:
     low: float
     high: float
     mean: float
-    error: float
-    """Standard error of that mean."""
+    longer: bool
+    """Whether the runs with other seeds are longer than those of the answer."""
 
     @property
     def holds(self) -> bool:
@@ -259,49 +268,66 @@ class Held:
         return self.low <= self.mean <= self.high
 
 
-def _held(asked: Question, answers: Mapping[Candidate, Advice]) -> list[Held]:
-    """The answers with an interval, each beside runs of the same length with other seeds."""
+def _held(asked: Question, advice: Advice) -> list[Held]:
+    """The answers of a search, by restriction, each beside runs with other seeds that are as long, or as long as those of the truth."""
     laboratory, _, least_s = laboratory_of(asked)
     held = []
-    for one, advice in answers.items():
-        standing = advice.lines[0].best
+    for standing in {line.best.candidate: line.best for line in advice.lines}.values():
         interval = advice.interval(standing)
         if interval is None:
             continue
-        seconds = max(standing.seconds, least_s)
+        one, seconds = standing.candidate, max(standing.seconds, least_s)
         trials = [laboratory.run(one.stack, one.routing.name, seed, seconds, Event()) for seed in OTHER_SEEDS]
         values = np.array([trial.value for trial in trials if trial is not None]) / standing.value
         low, high = (bound / standing.value for bound in interval)
-        error = float(values.std(ddof=1) / np.sqrt(len(values)))
-        held.append(Held(len(standing.trials), low, high, float(values.mean()), error))
+        held.append(Held(len(standing.trials), low, high, float(values.mean()), seconds > standing.seconds))
     return held
 
 
-def _report_intervals(options: argparse.Namespace, held: Sequence[Held]) -> None:
-    few, many = ([one for one in held if (one.seeds <= 4) == few] for few in (True, False))
-    widths = np.array([one.high - one.low for one in held]) / 2
+def _report_intervals(options: argparse.Namespace) -> None:
+    held: list[Held] = []
+    networks = 0
+    for number in options.numbers or count():
+        if len(held) >= options.intervals:
+            break
+        asked = Question(network(number).document, Path(), f"random-{number}", options.objective)
+        KeptLaboratory.kept.clear()
+        try:
+            advice = advise(asked, time_s=options.time)
+        except (ScenarioError, TopologyError):  # two nodes drew two links between them
+            continue
+        networks += 1
+        found = _held(asked, advice)
+        held += found
+        print(f"{asked.name}: {_share(found)}", file=sys.stderr)
+    del held[options.intervals :]
+    few, many = ([one for one in held if (one.seeds <= FEW) == least] for least in (True, False))
+    widths = [(one.high - one.low) / 2 for one in held]
     lines = [
         f"| {options.objective} | must | came out |",
         "|---|---|---|",
-        f"| 90 % intervals that hold the mean of 20 other seeds | 85 to 95 % | {_share(held)} |",
-        f"| of answers with at most 4 seeds | - | {_share(few)} |",
+        f"| 90 % intervals that hold the mean of {len(OTHER_SEEDS)} other seeds | 85 to 95 % | {_share(held)} |",
+        f"| of answers with at most {FEW} seeds | - | {_share(few)} |",
         f"| of answers with more seeds | - | {_share(many)} |",
+        f"| of answers whose other runs are longer | - | {_share([one for one in held if one.longer])} |",
         f"| means above the interval, below it | alike | {sum(one.mean > one.high for one in held)}, {sum(one.mean < one.low for one in held)} |",
-        f"| median of half the width of the interval | - | {np.median(widths):.1%} |",
-        f"| median of the standard error of the mean of 20 seeds | - | {np.median([one.error for one in held]):.1%} |",
-        f"| mean of 20 seeds over the answer's value, mean over answers | 100 % | {np.mean([one.mean for one in held]):.1%} |",
+        f"| half the width of the interval, median | - | {np.median(widths):.2%} |",
+        f"| mean of the other seeds, of the answer's value: mean over answers | 100 % | {np.mean([one.mean for one in held]):.2%} |",
+        "",
+        f"`{_command(options)}`: the answers of the unrestricted search to {networks} random networks, one for each restriction, if they differ.",
     ]
     print("\n".join(lines))
     write_part(PAGE, f"intervals of {options.objective}", "\n".join(lines))
 
 
-def _command(options: argparse.Namespace) -> str:
-    chosen = f"--numbers {' '.join(map(str, options.numbers))}" if options.numbers else f"--networks {options.networks}"
-    return f"python -m validation.advise {chosen} --time {options.time:g} --objective {options.objective}"
-
-
 def _share(held: Sequence[Held]) -> str:
     return f"{sum(one.holds for one in held)} of {len(held)}"
+
+
+def _command(options: argparse.Namespace) -> str:
+    chosen = f"--numbers {' '.join(map(str, options.numbers))}" if options.numbers else f"--networks {options.networks}"
+    chosen = f"--intervals {options.intervals}" if options.intervals else chosen
+    return f"python -m validation.advise {chosen} --time {options.time:g} --objective {options.objective}"
 
 
 def _constant(truths: Sequence[Mapping[Candidate, float]]) -> tuple[str, list[float]]:
