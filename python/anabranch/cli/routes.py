@@ -194,7 +194,7 @@ def routes(
         require_format(exporting.export)
     loaded = load_warned(topology, completion.directed, completion.part, completion.given())
     needs_all = output.picture is not None or exporting.export is not None
-    found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all)
+    found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all, to_file=file is not None)
     if isinstance(found, RouteStream):
         _write(found, file, output.json)
         return DONE

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,18 +12,20 @@ from anabranch._core import PairRoutes
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
+from anabranch.cli.sprayed_sets_answer import SprayedSets, answered
 from anabranch.compile.stacks import preset_law
 from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
-from anabranch.engineering.routes.search import Certificate, PathQuery, Search
+from anabranch.engineering.routes.search import Certificate, PathQuery, Search, Throughput
 from anabranch.engineering.routes.writing import RouteStream
 from anabranch.foundation import units
 from anabranch.foundation.progress import Steps
 from anabranch.foundation.text_table import TextTable
 from anabranch.network import metrics
 from anabranch.network.topologies import Topology
+from anabranch.scenario.stacks import PRESETS
 
 
 class Answer(Protocol):
@@ -83,7 +85,9 @@ def _ratios(random_loss: str) -> tuple[float, float]:
     )
 
 
-def answer(selection: Selection, comparing: Comparing, topology: Topology, *, needs_all: bool) -> Answer | RouteStream:
+def answer(
+    selection: Selection, comparing: Comparing, topology: Topology, *, needs_all: bool, to_file: bool = False
+) -> Answer | RouteStream:
     """Search or compare. Routes that no other output needs as a whole are found while they are written.
 
     Raises:
@@ -129,6 +133,11 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     if selection.spray and not (selection.disjoint or selection.node_disjoint):
         raise UsageError("--spray goes with --disjoint or --node-disjoint: it sprays over paths that share no link")
     stream = _stream(search, selection)
+    by_throughput = (selection.disjoint or selection.node_disjoint) and (
+        metrics.declared(selection.metric) in metrics.BY_THROUGHPUT
+    )
+    if by_throughput and not to_file:
+        return _throughput_sets(stream, selection)
     if not (selection.certify or selection.spray or needs_all):
         return stream
     found = _whole(stream)
@@ -211,12 +220,36 @@ def _checked(search: Search, within: float | None, found: PairRoutes) -> PairRou
     return found
 
 
-def _whole(stream: RouteStream) -> Routes:
+def _throughput_sets(stream: RouteStream, selection: Selection) -> Answer:
+    """Disjoint paths by predicted throughput, with the throughput of each set."""
+    _require_few(stream)
+    stack = metrics.stack_of(selection.metric)
+    if selection.spray and stack in PRESETS:
+        answered(stack)  # before the search, which takes longer
+    most, by_nodes = selection.disjoint or selection.node_disjoint or 0, selection.node_disjoint is not None
+    with Steps(stream.pairs, "searching") as steps:
+        routes, throughputs = stream.search.throughput_sets(
+            selection.metric, most, stream.sources, stream.targets, steps.advance, by_nodes=by_nodes
+        )
+    if selection.spray and stack is not None:
+        return SprayedSets.of(stream.search, stack, most, routes)
+    if selection.spray:
+        from anabranch.cli.spray_answer import Sprayed
+
+        return Sprayed.of(routes)
+    return _Found(routes, {}, throughputs)
+
+
+def _require_few(stream: RouteStream) -> None:
     if stream.pairs > _MOST_PAIRS:
         raise ValueError(
             f"{stream.search.topology.name}: {stream.pairs:,} pairs are more than the {_MOST_PAIRS:,} that --export, --picture and "
             "--certify take; choose some by --from or --to"
         )
+
+
+def _whole(stream: RouteStream) -> Routes:
+    _require_few(stream)
     with Steps(stream.pairs, "searching") as steps:
         return stream.search.answer(stream.question, stream.sources, stream.targets, steps.advance, stream.forwarding)
 
@@ -225,11 +258,16 @@ def _whole(stream: RouteStream) -> Routes:
 class _Found:
     routes: Routes
     certificates: dict[tuple[str, str], Certificate]
+    throughputs: dict[tuple[str, str], Throughput] = field(default_factory=dict)
+    """Of disjoint paths by predicted throughput."""
 
     def document(self) -> dict[str, Any]:
         document = self.routes.document()
         for record in document["routes"]:
-            certificate = self.certificates.get((record["src"], record["dst"]))
+            ends = record["src"], record["dst"]
+            if ends in self.throughputs:
+                record["throughput"] = asdict(self.throughputs[ends])
+            certificate = self.certificates.get(ends)
             if certificate is not None:
                 record["certificate"] = {
                     "lower_bound": certificate.lower_bound_s,
@@ -244,6 +282,8 @@ class _Found:
     def tables(self, most_rows: int) -> Iterator[TextTable]:
         head, rows = tables.routes_table(self.routes)
         yield TextTable(head, rows)
+        if self.throughputs:
+            yield tables.throughput_table(self.routes, self.throughputs)
         if self.certificates:
             holding = sum(certificate.holds for certificate in self.certificates.values())
             lambdas = sum(len(certificate.supports) for certificate in self.certificates.values())
