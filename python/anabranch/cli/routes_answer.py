@@ -13,6 +13,7 @@ from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.cli.sprayed_sets_answer import SprayedSets, answered
+from anabranch.cli.traffic_classes import TrafficClasses
 from anabranch.compile.stacks import preset_law
 from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
@@ -43,9 +44,7 @@ class Answer(Protocol):
         """The answer as SVG."""
         ...
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         """Files for real routers; :class:`ValueError` if there is nothing to write, or a format cannot express it."""
         ...
 
@@ -95,8 +94,8 @@ def answer(
         ValueError: names what is wrong with the topology.
     """
     for metric in comparing.against or []:
-        _require_metric("--against", metric)
-    _require_metric("--metric", selection.metric)
+        _require_metric(f"--against {metric}", metric)
+    _require_metric(f"--metric {selection.metric}", selection.metric)
     search = Search(topology, preset_law)
     for nodes in (selection.sources or [], selection.targets or []):
         for place, node in enumerate(nodes):
@@ -156,12 +155,12 @@ def answer(
     return _Found(found, certificates)
 
 
-def _require_metric(option: str, text: str, value: str | None = None) -> None:
-    """Refuse what is no metric; ``value`` is that of the option, if it has more than the metric."""
+def _require_metric(place: str, text: str) -> None:
+    """Refuse what is no metric; ``place`` is the option with its value."""
     try:
         metrics.metric(text)
     except ValueError as error:
-        raise UsageError(f"{option} {value or text}: {error}") from None
+        raise UsageError(f"{place}: {error}") from None
 
 
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
@@ -297,40 +296,19 @@ class _Found:
     def drawing(self) -> str:
         return picture.of_routes(self.routes)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
-        from anabranch.engineering.routes.export import FORMATS, export
-
-        if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
-            able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
-            raise UsageError(f"--source-port goes with --export {able}, not with {format}")
-        options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
-        return export(self.routes, format, directory, interfaces=interfaces, **options)
-
-    def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
-        """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
-        from anabranch.engineering.routes.export import ExportError
-        from anabranch.engineering.routes.export.openflow import port_range
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
+        from anabranch.engineering.routes.export import export
 
         search = Search(self.routes.topology, preset_law)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
-        by_port: dict[str, Routes] = {}
-        for entry in source_ports:
-            port, equals, metric = entry.partition("=")
-            if not equals:
-                raise UsageError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
-            try:
-                first, last = port_range(port)
-            except ExportError as error:
-                raise UsageError(f"--source-port {entry}: {error}") from None
-            for other in by_port:
-                begin, end = port_range(other)
-                if first <= end and begin <= last:
-                    raise UsageError(f"--source-port {entry}: overlaps with {other}; give one metric for each port")
-            _require_metric("--source-port", metric, entry)
-            by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
-        return by_port
+
+        def routes_by(place: str, metric: str) -> Routes:
+            """Other routes of the same pairs, as in the paper's testbed (section 5.1)."""
+            _require_metric(place, metric)
+            return search.routes(metric, sources, targets, self.routes.forwarding)
+
+        options = separate.options(format, "METRIC", "delay", routes_by)
+        return export(self.routes, format, directory, interfaces=interfaces, **options)
 
 
 @dataclass(frozen=True)
@@ -363,7 +341,5 @@ class _Compared:
     def drawing(self) -> str:
         return picture.of_comparison(self.comparison)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         raise UsageError("--export writes the routes of one metric: leave --compare out")

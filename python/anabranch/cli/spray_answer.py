@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.cli.exit_status import UsageError
+from anabranch.cli.traffic_classes import TrafficClasses
 from anabranch.engineering.predict.spray import DETECTORS, SELECTORS, SprayPrice, spray_price
 from anabranch.engineering.routes import picture
 from anabranch.engineering.routes.model import Route, Routes
@@ -72,9 +73,7 @@ class Sprayed:
         """The paths on the map."""
         return picture.of_routes(self.routes)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         """Refuse: the paths are those without ``--spray``."""
         raise UsageError("--export and --spray do not go together: export the same paths without --spray")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from anabranch.cli.exit_status import UsageError
+from anabranch.cli.traffic_classes import TrafficClasses
 from anabranch.compile.stacks import preset_law
 from anabranch.engineering.predict.spray import DETECTORS, Detector, Selector, Window
 from anabranch.engineering.routes import picture
@@ -130,9 +131,7 @@ class SprayedSets:
         """The paths on the map."""
         return picture.of_routes(self.routes)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         """Refuse: routers choose a path for each flow."""
         raise UsageError(
             "--export and --spray do not go together: routers choose a path for each flow; leave --spray out"
