@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -47,7 +47,10 @@ class Allowed:
         str, Parameter(help="Candidate paths per pair: a number of shortest paths, disjoint=N, or a file of paths.")
     ] = "4"
     by: Annotated[
-        Literal["hop-count", "delay"] | None, Parameter(help="Path length to minimise: hops unless given.")
+        str | None,
+        Parameter(
+            help="Best candidates by hop-count, delay, tcpbp-exact or goodput:STACK: the last two for links that lose packets (default hop-count)."
+        ),
     ] = None
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
@@ -114,6 +117,7 @@ def plan(
         raise UsageError("--paths all: a plan chooses among candidates; give a number of them, as in --paths 4")
     require_range(allowed.paths)
     require_used(allowed.paths, allowed.by is not None, False)
+    _require_by(allowed.by)
     load = allowed.load
     if not 0 < load < float("inf"):
         raise UsageError(f"--load {load:g}: must be more than 0, such as 0.9; 1 is the whole capacity of a link")
@@ -169,6 +173,31 @@ def plan(
     if out_of_time:
         say(f"Time is up: the search was cut short. {_best_so_far(chosen)}")
     return DONE
+
+
+def _require_by(by: str | None) -> None:
+    """Refuse what candidates do not go by.
+
+    Raises:
+        UsageError: names the value and what would be right.
+    """
+    from anabranch.foundation.suggest import suggest
+    from anabranch.network import metrics
+    from anabranch.scenario.stacks import PRESETS
+
+    if by in (None, "hop-count", "delay", "tcpbp-exact"):
+        return
+    if metrics.stack_of(by) is None:
+        raise UsageError(
+            f"--by {by}: must be hop-count, delay, tcpbp-exact or {metrics.GOODPUT}, such as goodput:linux-cubic"
+        )
+    try:
+        metrics.metric(by)
+    except ValueError as error:
+        raise UsageError(f"--by {by}: {error}") from None
+    stack = metrics.stack_of(by)
+    if stack not in PRESETS:
+        raise UsageError(f'--by {by}: there is no stack "{stack}"; {suggest(str(stack), list(PRESETS))}')
 
 
 def _best_so_far(chosen: "Plan") -> str:
