@@ -182,6 +182,7 @@ def test_a_sprayed_flow_takes_the_paths_by_their_rates(capsys: pytest.CaptureFix
     assert route["best_path"]["goodput_bps"] == pytest.approx(20e6 * 1460 / 1514, rel=0.02)
 
 
+@pytest.mark.slow("computes the goodput of NewReno over any path, 5 s")
 def test_a_classic_sender_keeps_to_one_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Three duplicate ACKs over paths 6 ms and more apart: the count takes most of the goodput."""
     net = csv(tmp_path, *PARALLEL)
@@ -190,6 +191,17 @@ def test_a_classic_sender_keeps_to_one_path(capsys: pytest.CaptureFixture[str], 
     assert "One path is best for 1 pair" in capsys.readouterr().out
     assert status(["routes", net, *arguments[:5], "goodput:linux-vegas", *arguments[6:]]) == 2
     assert "the price of spraying is known for the windows of newreno" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "paths"), [("--disjoint", 2), ("--node-disjoint", 1)])
+def test_sprayed_paths_share_no_node_if_so_asked(
+    option: str, paths: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Two pairs of links that meet at M: two paths by links, one by nodes."""
+    ways = [f"{one},{other},2ms,0,10Mbps" for one, other in ("AB", "BM", "AC", "CM", "MX", "XD", "MY", "YD")]
+    arguments = ("--from", "A", "--to", "D", "--metric", METRIC, option, "2", "--spray")
+    route = document(capsys, csv(tmp_path, *ways), *arguments)
+    assert len(route["paths"] if "paths" in route else [route["path"]]) == paths
 
 
 def test_losses_leave_nothing_to_gain_by_spraying(capsys: pytest.CaptureFixture[str]) -> None:

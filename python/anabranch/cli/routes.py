@@ -75,7 +75,10 @@ class Selection:
     ] = None
     shortest: Annotated[Whole | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
     disjoint: Annotated[
-        Whole | None, Parameter(help="Greatest number of paths that share no link but access links.")
+        Whole | None,
+        Parameter(
+            help="Greatest number of paths that share no link but access links; by predicted throughput, the best set of them."
+        ),
     ] = None
     node_disjoint: Annotated[
         Whole | None, Parameter(help="Greatest number of paths that share no node in between.")
@@ -90,7 +93,7 @@ class Selection:
         bool,
         Parameter(
             negative="",
-            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector.",
+            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector; by goodput:STACK over which paths to spray.",
         ),
     ] = False
     crossover: Annotated[

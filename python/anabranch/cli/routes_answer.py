@@ -231,7 +231,7 @@ def _throughput_sets(stream: RouteStream, selection: Selection) -> Answer:
             selection.metric, most, stream.sources, stream.targets, steps.advance, by_nodes=by_nodes
         )
     if selection.spray and stack is not None:
-        return SprayedSets.of(stream.search, stack, most, routes)
+        return SprayedSets.of(stream.search, stack, most, routes, by_nodes=by_nodes)
     if selection.spray:
         from anabranch.cli.spray_answer import Sprayed
 

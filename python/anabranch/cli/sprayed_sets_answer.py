@@ -42,7 +42,7 @@ class SprayedSets:
     """How many paths the search chose among."""
 
     @classmethod
-    def of(cls, search: Search, stack: str, most: int, routes: Routes) -> "SprayedSets":
+    def of(cls, search: Search, stack: str, most: int, routes: Routes, *, by_nodes: bool) -> "SprayedSets":
         """Search from ``routes``, the best sets of paths with flows of their own.
 
         Raises:
@@ -58,11 +58,15 @@ class SprayedSets:
             if not route.paths:
                 chosen.append(route)
                 continue
-            paths = _candidates(search, routes.metric, route, most)
+            paths = _candidates(search, routes.metric, route, most, by_nodes)
             alone[ends] = replace(paths[0], weight=1.0)
             compared[ends] = len(paths)
             shared = _shared(route.paths) if len(route.paths) > 1 else None
-            sets[ends] = {} if shared is None else best_sprayed(paths, shared, most, spraying, search.topology)
+            sets[ends] = (
+                {}
+                if shared is None
+                else best_sprayed(paths, shared, most, spraying, search.topology, by_nodes=by_nodes)
+            )
             best = max(sets[ends].values(), key=lambda one: one.goodput_bps, default=None)
             is_better = best is not None and best.goodput_bps > (alone[ends].cost or 0.0) * (1 + 1e-9)
             chosen.append(Route(*ends, best.paths if best is not None and is_better else (alone[ends],)))
@@ -138,10 +142,10 @@ class SprayedSets:
         )
 
 
-def _candidates(search: Search, metric: str, route: Route, most: int) -> list[RoutedPath]:
+def _candidates(search: Search, metric: str, route: Route, most: int, by_nodes: bool) -> list[RoutedPath]:
     """The paths of most goodput, those of the best set, and disjoint ones of least delay, the best first."""
     ends = [route.source], [route.target]
-    by_delay = search.disjoint("delay", most, *ends)
+    by_delay = search.disjoint("delay", most, *ends, by_nodes=by_nodes)
     paths = [
         *search.shortest(metric, _CANDIDATES, *ends).routes[0].paths,
         *route.paths,

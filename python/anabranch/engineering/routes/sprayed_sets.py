@@ -61,38 +61,58 @@ class SprayedSet:
     """``None`` for a stack without a window."""
 
 
+_Crossing = tuple[float, float]
+"""The one-way delay of a path with transmission, seconds, and its least rate, bit/s."""
+
+
 def sprayed_paths(paths: Sequence[Path], topology: Topology) -> list[SprayedPath]:
     """Paths as the price of spraying has them. Queues hold one delay-rate product of the longest path."""
+    return _with_queues(_crossings(paths, topology))
+
+
+def _crossings(paths: Sequence[Path], topology: Topology) -> list[_Crossing]:
     rates = {(link.source, link.target): float(link.capacity_bps or 0) for link in topology.links}
-    narrowest = [min(rates[hop] for hop in pairwise(path.nodes)) for path in paths]
-    crossing = [
-        (path.delay_s or 0.0) + sum(8 * WIRE_BYTES / rates[hop] for hop in pairwise(path.nodes)) for path in paths
-    ]
-    product = 2 * max(crossing) / (8 * WIRE_BYTES)
-    return [
-        SprayedPath(delay, rate, max(LEAST_QUEUE, round(rate * product)))
-        for delay, rate in zip(crossing, narrowest, strict=True)
-    ]
+    found = []
+    for path in paths:
+        along = [rates[hop] for hop in pairwise(path.nodes)]
+        found.append(((path.delay_s or 0.0) + sum(8 * WIRE_BYTES / rate for rate in along), min(along)))
+    return found
+
+
+def _with_queues(crossings: Sequence[_Crossing]) -> list[SprayedPath]:
+    product = 2 * max(delay for delay, _ in crossings) / (8 * WIRE_BYTES)
+    return [SprayedPath(delay, rate, max(LEAST_QUEUE, round(rate * product))) for delay, rate in crossings]
 
 
 def best_sprayed(
-    candidates: Sequence[Path], shared: Iterable[tuple[str, str]], most: int, stack: SprayingStack, topology: Topology
+    candidates: Sequence[Path],
+    shared: Iterable[tuple[str, str]],
+    most: int,
+    stack: SprayingStack,
+    topology: Topology,
+    *,
+    by_nodes: bool = False,
 ) -> dict[Selector, SprayedSet]:
     """The best set of two to ``most`` disjoint candidates for each selector; none if no two are disjoint.
 
     The best of all such sets of the candidates, in turn with equal shares, and at random with shares in eighths or in proportion to the
-    rates. ``shared`` are the links that every path has.
+    rates. ``shared`` are the links that every path has. Disjoint paths share no others; by nodes, no node besides those at the ends.
     """
+    shared = frozenset(shared)
     rates = {(link.source, link.target): float(link.capacity_bps or 0) for link in topology.links}
     ends = min((rates[hop] for hop in shared), default=np.inf)
+    crossings = _crossings(candidates, topology)
     ways = [
         (indices, shares, selector)
-        for indices in _disjoint(candidates, frozenset(shared), most)
-        for selector, shares in _dealt([min(rates[hop] for hop in pairwise(candidates[one].nodes)) for one in indices])
+        for indices in _disjoint(candidates, shared, most, by_nodes)
+        for selector, shares in _dealt([crossings[one][1] for one in indices])
     ]
     if not ways:
         return {}
-    flows = [_Packets.of([candidates[one] for one in indices], shares, topology, ends) for indices, shares, _ in ways]
+    losses = [path.loss or 0.0 for path in candidates]
+    flows = [
+        _Packets.of([(*crossings[one], losses[one]) for one in indices], shares, ends) for indices, shares, _ in ways
+    ]
     bounds = _by_law(flows, json.dumps(stack.law))
     found: dict[Selector, SprayedSet] = {}
     for place in np.argsort(-bounds, kind="stable").tolist():
@@ -101,7 +121,7 @@ def best_sprayed(
         if selector in found and bound <= found[selector].goodput_bps * (1 + 1e-9):
             continue
         paths = [candidates[one] for one in indices]
-        price = _price(paths, shares, selector, stack, topology, flows[place].loss)
+        price = _price(flows[place], selector, stack)
         goodput = bound if price is None else min(bound, price.goodput_bps)
         if selector not in found or goodput > found[selector].goodput_bps * (1 + 1e-9):
             weighted = tuple(
@@ -112,11 +132,17 @@ def best_sprayed(
     return found
 
 
-def _disjoint(candidates: Sequence[Path], shared: frozenset[tuple[str, str]], most: int) -> Iterator[tuple[int, ...]]:
-    """The sets of two to ``most`` candidates that share no other links."""
-    own = [frozenset(pairwise(path.nodes)) - shared for path in candidates]
+def _disjoint(
+    candidates: Sequence[Path], shared: frozenset[tuple[str, str]], most: int, by_nodes: bool
+) -> Iterator[tuple[int, ...]]:
+    """The sets of two to ``most`` candidates that share no other links, or no other nodes."""
+    ends = {node for hop in shared for node in hop}
+    own: list[frozenset[object]] = [
+        frozenset(pairwise(path.nodes)) - shared | (set(path.nodes[1:-1]) - ends if by_nodes else set())
+        for path in candidates
+    ]
 
-    def extend(chosen: tuple[int, ...], taken: frozenset[tuple[str, str]]) -> Iterator[tuple[int, ...]]:
+    def extend(chosen: tuple[int, ...], taken: frozenset[object]) -> Iterator[tuple[int, ...]]:
         for index in range(chosen[-1] + 1 if chosen else 0, len(candidates)):
             if not taken & own[index]:
                 more = (*chosen, index)
@@ -156,12 +182,11 @@ class _Packets:
     """Of all paths together, at these shares."""
 
     @classmethod
-    def of(cls, paths: Sequence[Path], shares: Sequence[float], topology: Topology, ends_bps: float) -> "_Packets":
-        """Over paths that share links of a rate at their ends."""
-        sprayed = sprayed_paths(paths, topology)
-        loss = sum((path.loss or 0.0) * share for path, share in zip(paths, shares, strict=True))
-        rate = min(path.rate_bps / share for path, share in zip(sprayed, shares, strict=True))
-        return cls(sprayed, shares, loss, min(rate, ends_bps))
+    def of(cls, paths: Sequence[tuple[float, float, float]], shares: Sequence[float], ends_bps: float) -> "_Packets":
+        """Over paths of these delays, rates and losses, which share links of a rate at their ends."""
+        loss = sum(one * share for (_, _, one), share in zip(paths, shares, strict=True))
+        rate = min(one / share for (_, one, _), share in zip(paths, shares, strict=True))
+        return cls(_with_queues([(delay, one) for delay, one, _ in paths]), shares, loss, min(rate, ends_bps))
 
     def half_round_trip_s(self, goodput_bps: float) -> float:
         """Half the mean time from a segment to the first ACK that covers it."""
@@ -179,21 +204,14 @@ def _by_law(flows: Sequence[_Packets], law: str) -> Floats:
     return goodput
 
 
-def _price(
-    paths: Sequence[Path],
-    shares: Sequence[float],
-    selector: Selector,
-    stack: SprayingStack,
-    topology: Topology,
-    loss: float,
-) -> SprayPrice | None:
+def _price(flow: _Packets, selector: Selector, stack: SprayingStack) -> SprayPrice | None:
     if stack.detector is None or stack.window is None:
         return None
     return spray_price(
-        sprayed_paths(paths, topology),
+        flow.paths,
         detector=stack.detector,
         selector=selector,
         window=stack.window,
-        loss=loss,
-        shares=shares if selector == "random" else None,
+        loss=flow.loss,
+        shares=flow.shares if selector == "random" else None,
     )
