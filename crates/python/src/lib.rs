@@ -315,6 +315,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::Text>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::goodput_law, module)?)?;
+    module.add_function(wrap_pyfunction!(network::goodput_of_paths, module)?)?;
     module.add_function(wrap_pyfunction!(network::coded_columns, module)?)?;
     module.add_function(wrap_pyfunction!(network::first_reaches_all, module)?)?;
     module.add_function(wrap_pyfunction!(network::is_simple, module)?)?;

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -51,7 +51,10 @@ class Allowed:
         str, Parameter(help="Candidate paths per pair: a number of shortest paths, disjoint=N, or a file of paths.")
     ] = "4"
     by: Annotated[
-        Literal["hop-count", "delay"] | None, Parameter(help="Path length to minimise: hops unless given.")
+        str | None,
+        Parameter(
+            help="Best candidates by hop-count, delay, tcpbp-exact or goodput:STACK: the last two for links that lose packets (default hop-count)."
+        ),
     ] = None
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
@@ -144,6 +147,7 @@ def plan(
     require_used(allowed.paths, allowed.by is not None, False)
     if failing.fail is not None and allowed.front:
         raise UsageError("--front does not go with --fail: less load is searched for one --load after another")
+    _require_by(allowed.by)
     load = allowed.load
     if not 0 < load < float("inf"):
         raise UsageError(f"--load {load:g}: must be more than 0, such as 0.9; 1 is the whole capacity of a link")
@@ -226,6 +230,31 @@ def _spray_stack(name: str) -> "SprayStack":
     if name not in PRESETS:
         raise UsageError(f"--stack {name}: there is no stack of this name; {suggest(name, PRESETS)}")
     return SprayStack.of(name, PRESETS[name])
+
+
+def _require_by(by: str | None) -> None:
+    """Refuse what candidates do not go by.
+
+    Raises:
+        UsageError: names the value and what would be right.
+    """
+    from anabranch.foundation.suggest import suggest
+    from anabranch.network import metrics
+    from anabranch.scenario.stacks import PRESETS
+
+    if by in (None, "hop-count", "delay", "tcpbp-exact"):
+        return
+    if metrics.stack_of(by) is None:
+        raise UsageError(
+            f"--by {by}: must be hop-count, delay, tcpbp-exact or {metrics.GOODPUT}, such as goodput:linux-cubic"
+        )
+    try:
+        metrics.metric(by)
+    except ValueError as error:
+        raise UsageError(f"--by {by}: {error}") from None
+    stack = metrics.stack_of(by)
+    if stack not in PRESETS:
+        raise UsageError(f'--by {by}: there is no stack "{stack}"; {suggest(str(stack), list(PRESETS))}')
 
 
 def _best_so_far(chosen: "Plan") -> str:
