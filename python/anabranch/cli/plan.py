@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -168,7 +168,8 @@ def plan(
     if stack is not None and not tolerating.any():
         raise UsageError(f"--stack {stack.name}: no pair has it; leave out --tolerant, or name the pairs there")
     failures = [] if failing.fail is None else failures_of(failing.fail, network)
-    backup = None if failing.backup is None else allowed.by or "hop-count"
+    length: Literal["hop-count", "delay"] = "delay" if allowed.by == "delay" else "hop-count"
+    backup = None if failing.backup is None else length
     with Moves() as progress:
         began_s = monotonic()
         planner = Planner(
