@@ -13,6 +13,7 @@ from anabranch.engineering.robust import lower_bounds
 from anabranch.engineering.robust.blocks import Blocks, RoutingColumns, Weighted
 from anabranch.engineering.robust.blockwise import priced_in
 from anabranch.engineering.robust.candidates import Candidates
+from anabranch.engineering.robust.lower_bounds import Costs
 from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.separation import worst_loads
@@ -47,7 +48,7 @@ def cheapest(
     best, best_cost, bound = start, cost_of(start, cost), 0.0
     method: Method = "interior-point"
     for _ in range(_MOST_ROUNDS):
-        each = lower_bounds.over_candidates(candidates, cost)[1]
+        each = lower_bounds.over_candidates(candidates, Costs(cost))[1]
         program, routing = program_within(problem, candidates, each, load)
         blocks = Blocks(routing, model, links)
         optimum = program.solve(method, limit_s=left_s())
@@ -111,7 +112,7 @@ def program_within(
 
 def cost_of(splits: Splits, cost: Floats) -> float:
     """The cost of splits; ``cost`` has the shape (pairs, links)."""
-    return float(lower_bounds.over_candidates(splits.candidates, cost)[1] @ splits.shares)
+    return float(lower_bounds.over_candidates(splits.candidates, Costs(cost))[1] @ splits.shares)
 
 
 def cost_bound(problem: Problem, cost: Floats, load: float, weighted: Weighted) -> float:
@@ -122,6 +123,6 @@ def cost_bound(problem: Problem, cost: Floats, load: float, weighted: Weighted) 
     return lower_bounds.over_candidates(problem.candidates, priced)[0] - load * paid
 
 
-def _priced(problem: Problem, cost: Floats, weighted: Weighted) -> tuple[Floats, float]:
-    prices, paid = lower_bounds.unscaled_prices(problem.network, problem.model, weighted)
-    return cost + prices / problem.scale, paid / problem.scale
+def _priced(problem: Problem, cost: Floats, weighted: Weighted) -> tuple[Costs, float]:
+    prices = lower_bounds.prices(problem.network, problem.model, weighted)
+    return Costs(cost, prices, problem.scale), prices.paid / problem.scale

@@ -13,6 +13,7 @@ import numpy as np
 from anabranch.engineering.robust.blocks import RoutingColumns, Weighted
 from anabranch.engineering.robust.blockwise import priced_in
 from anabranch.engineering.robust.candidates import Candidates
+from anabranch.engineering.robust.lower_bounds import prices
 from anabranch.engineering.robust.lp import LinearProgram, Optimum
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.separation import Loads
@@ -35,7 +36,7 @@ def exchange(best: Best, gap: float) -> None:
         optimum = program.solve(best.left_s)
         weighted = program.weighted(optimum)
         best.bound(weighted)
-        more = priced_in(problem, candidates, weighted)
+        more = priced_in(problem, candidates, prices(problem.network, problem.model, weighted))
         loads = best.offer(Splits.rounded(candidates, program.routing.shares(optimum)))
         rounds += 1
         best.say(f"round {rounds}, {len(matrices.known)} traffic matrices, {candidates.paths} paths")

@@ -6,8 +6,9 @@ of least ``sum_l v_l T_l(pair)`` over its links. So any weights and matrices pro
 of equations 9 to 14.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +21,16 @@ from anabranch.foundation.array_types import Floats, Integers
 
 _TABLE = 2**22
 """The most numbers in a table of prices: with a row of all links for every pair, 300 nodes would need gigabytes."""
+
+
+class LinkPrices(Protocol):
+    """A price of each link for each pair, in tables of a few pairs."""
+
+    def scaled(self, pairs: slice) -> Floats:
+        """The prices of these pairs; shape (pairs, links)."""
+
+    def parts(self) -> Iterator[slice]:
+        """All pairs, in parts whose table has a bounded size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +74,33 @@ class Prices:
 
     def parts(self) -> Iterator[slice]:
         """All pairs, in parts whose table has a bounded size."""
-        step = max(1, _TABLE // self.network.links)
-        for first in range(0, self.network.pairs, step):
-            yield slice(first, min(first + step, self.network.pairs))
+        return _parts(self.network.pairs, self.network.links)
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """The cost of each link for each pair, and the prices of weighted matrices beside it."""
+
+    cost: Floats
+    """Shape (pairs, links)."""
+    prices: Prices | None = None
+    scale: float = 1.0
+    """What the prices are divided by."""
+
+    def scaled(self, pairs: slice) -> Floats:
+        """The sum of cost and price; shape (pairs, links)."""
+        found = self.cost[pairs]
+        return found if self.prices is None else found + self.prices.table(pairs) / self.scale
+
+    def parts(self) -> Iterator[slice]:
+        """All pairs, in parts whose table has a bounded size."""
+        return _parts(*self.cost.shape)
+
+
+def _parts(pairs: int, links: int) -> Iterator[slice]:
+    step = max(1, _TABLE // links)
+    for first in range(0, pairs, step):
+        yield slice(first, min(first + step, pairs))
 
 
 def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Prices:
@@ -106,27 +141,26 @@ def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Prices:
     return Prices(network, float(network.capacity @ weight), start, link, amount, least, weight, *empty)
 
 
-def of_paths(candidates: Candidates, priced: Prices, scaled: bool = True) -> Floats:
-    """The price of each path."""
+def of_paths(candidates: Candidates, parts: Iterable[slice], table: Callable[[slice], Floats]) -> Floats:
+    """The price of each path, from tables of the links' prices for these parts of all pairs."""
     found = np.zeros(candidates.paths)
     start = candidates.start.astype(np.int64)
-    for pairs in priced.parts():
+    for pairs in parts:
         first, end = candidates.first[pairs.start], candidates.first[pairs.stop]
         if first < end:
             row = np.repeat(candidates.pair[first:end].astype(np.int64) - pairs.start, candidates.hops[first:end])
-            table = priced.scaled(pairs) if scaled else priced.table(pairs)
-            each = table[row, candidates.path_links[start[first] : start[end]]]
+            each = table(pairs)[row, candidates.path_links[start[first] : start[end]]]
             found[first:end] = np.add.reduceat(each, start[first:end] - start[first])
     return found
 
 
-def over_candidates(candidates: Candidates, priced: Prices) -> tuple[float, Floats]:
+def over_candidates(candidates: Candidates, priced: LinkPrices) -> tuple[float, Floats]:
     """The lower bound if only the candidates may be taken, and the price of each path."""
-    of_path = of_paths(candidates, priced)
+    of_path = of_paths(candidates, priced.parts(), priced.scaled)
     return float(np.minimum.reduceat(of_path, candidates.first[:-1]).sum()), of_path
 
 
-def over_all_paths(network: Network, priced: Prices) -> tuple[float, Floats, tuple[Integers, Integers, Integers]]:
+def over_all_paths(network: Network, priced: LinkPrices) -> tuple[float, Floats, tuple[Integers, Integers, Integers]]:
     """The lower bound if any path may be taken, the least price of each pair, and a path of that price."""
     least, pair, hops, links = [], [], [], []
     for pairs in priced.parts():

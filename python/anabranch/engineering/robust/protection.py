@@ -180,7 +180,7 @@ class _States:
         for left, one in zip(self.left, weighted, strict=True):
             priced = prices(self.problem.network, self.problem.model, one)
             weight += priced.paid
-            of_path = of_paths(candidates, priced, scaled=False)
+            of_path = of_paths(candidates, priced.parts(), priced.table)
             cheapest = np.minimum.reduceat(np.where(left, of_path, np.inf), candidates.first[:-1])
             cheapest[np.isinf(cheapest)] = 0.0  # lost pairs
             cost += np.where(left, of_path, cheapest[candidates.pair])
