@@ -133,7 +133,8 @@ class FakeSimulation:
             "queue_delay_max_s": np.zeros(rows),
         }
         columns |= {
-            name: np.zeros(rows, dtype=np.uint64) for name in ("packets", "bytes", "queue_drops", "losses", "marks")
+            name: np.zeros(rows, dtype=np.uint64)
+            for name in ("packets", "bytes", "queue_drops", "losses", "marks", "trimmed")
         }
         ratios = ("utilisation", "queue_drop_ratio", "loss_ratio", "queue_delay_mean_s")
         return columns | {name: np.zeros(rows) for name in ratios}

@@ -53,9 +53,19 @@ class Fabric:
     @property
     def bdp_packets(self) -> int:
         """Bandwidth-delay product of the longest path in full packets, rounded up as htsim does."""
+        return ceil(self.round_trip_s * RATE / 8 / uet_htsim.PACKET)
+
+    @property
+    def round_trip_s(self) -> float:
+        """Of a full packet and its answer over the longest path."""
         hops = 2 * self.tiers
-        transmissions_s = hops * 8 * (uet_htsim.PACKET + uet_htsim.HEADER) / RATE
-        return ceil((2 * hops * HOP_S + transmissions_s) * RATE / 8 / uet_htsim.PACKET)
+        return 2 * hops * HOP_S + hops * 8 * (uet_htsim.PACKET + uet_htsim.HEADER) / RATE
+
+    def answer_s(self, source: int, target: int) -> float:
+        """How long an answer takes over an idle path. htsim's completion times end with it."""
+        inside = [source // group == target // group for group in (self.down, self.pod)]
+        hops = 2 if inside[0] else 4 if inside[1] else 6
+        return hops * (HOP_S + 8 * uet_htsim.HEADER / RATE)
 
     def topo(self) -> str:
         """As htsim reads it."""
@@ -144,7 +154,8 @@ class Cell:
         """Ours, over the topology of this file."""
         fabric, selector = self.fabric, self.selector
         rows = [f"{source},{target},{start}us,{size}" for source, target, start, size in self.flows]
-        protocol = {"name": "uet", "control": self.control, "trimming": self.trims}
+        network_rtt = f"{round(1e12 * fabric.round_trip_s)}ps"
+        protocol = {"name": "uet", "control": self.control, "trimming": self.trims, "network_rtt": network_rtt}
         stack = {
             "protocol": protocol,
             "entropy": selector,
@@ -206,9 +217,13 @@ def here(cell: Cell, seeds: Sequence[int]) -> Outcome:
         runs, took = [], 0.0
         for seed in seeds:
             began = time.process_time()
-            outcome = packet.simulate(compile_run(case, seed), Unrecorded(), Event())
+            compiled = compile_run(case, seed)
+            outcome = packet.simulate(compiled, Unrecorded(), Event())
             took += time.process_time() - began
-            runs.append(outcome.flows["fct_s"].tolist())
+            names, flows = compiled["nodes"], outcome.flows
+            ends = zip(flows["src"], flows["dst"], strict=True)
+            answers = [cell.fabric.answer_s(int(names[source]), int(names[target])) for source, target in ends]
+            runs.append((flows["fct_s"] + answers).tolist())
     return _outcome(runs, took / len(seeds))
 
 

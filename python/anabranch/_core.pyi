@@ -71,6 +71,9 @@ def goodput_law(stack: str) -> str:
     :class:`ValueError` says why the stack cannot be predicted.
     """
 
+def goodput_of_paths(law: str, delay_s: Sequence[float], loss: Sequence[float], rate_bps: Sequence[float]) -> Floats:
+    """The predicted goodput, bit/s, by a law (JSON) of paths with these one-way delays, loss ratios and least rates; shape (paths,)."""
+
 def ospf_cost(capacity_bps: int) -> int | None:
     """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1; nothing for no rate."""
 
@@ -170,7 +173,8 @@ class Network:
     ) -> PairRoutes:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times what the best does, best first, at most so many.
 
-        Shares are proportional to the inverse of the cost; if some cost nothing, only they are returned. :class:`ValueError` for a metric that neither adds up nor is ``tcpbp-exact``.
+        Shares are proportional to the inverse of the cost; if some cost nothing, only they are returned. By predicted goodput they are
+        proportional to it. :class:`ValueError` for ``tcpbp``, or a metric that does not add up.
         """
 
     def disjoint(
@@ -178,7 +182,16 @@ class Network:
     ) -> PairRoutes:
         """As many paths of each pair as there are, but at most so many, that share no link (or no node but the ends).
 
-        Of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        Of least total cost, best first; :class:`ValueError` for a metric that neither adds up nor is of predicted throughput.
+        """
+
+    def throughput_sets(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
+    ) -> tuple[PairRoutes, Sequence[Floats]]:
+        """At most so many disjoint paths of each pair that have the most predicted throughput together, with shares in proportion to it.
+
+        For each pair also the throughput of these paths, of the best path alone, and of any set at most: bit/s, or 1 / (delay x
+        sqrt(loss)) by ``tcpbp``; each of shape (pairs,). :class:`ValueError` for a metric of another kind.
         """
 
     def pareto(self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...) -> PairRoutes:

@@ -383,7 +383,7 @@ GROUPS = {
     "replay": ["Scenario", "Output"],
     "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
     "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Export", "Output"],
-    "plan": ["Topology", "Traffic", "Paths", "Export", "Output"],
+    "plan": ["Topology", "Traffic", "Paths", "Failures", "Export", "Output"],
     "weights": ["Topology", "Traffic", "Failures", "Search", "Export", "Output"],
     "advise": ["Topology", "Traffic", "Search", "Export", "Output"],
     "predict": ["Path", "Transport", "Output"],

@@ -502,7 +502,7 @@ def test_command_line_and_python_write_the_same_files_as_on_the_page(
         run()
         written.append({file.relative_to(directory): file.read_bytes() for file in directory.rglob("*.*")})
     assert written[0] == written[1]
-    assert {file.parent.name for file in written[0]} == {"linux", "switches"}
+    assert {file.parent.name for file in written[0]} == {"linux", "switches", "by-dscp"}
 
 
 def test_frr_says_whose_packets_do_not_follow_the_weights() -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from anabranch.engineering.routes import Routes
-from anabranch.engineering.routes.export import export, make_plan
+from anabranch.engineering.routes.export import export, make_plan, read_back
 from anabranch.engineering.routes.export.plan import AddressPlan
+from anabranch.network.topologies import Topology
 from tests.export_routes import explicit, hop_by_hop, planned, topology
 
 _PATIENCE_S = 300
@@ -202,13 +203,25 @@ for _ in range(int(sys.argv[3])):
 """
 
 
-@pytest.mark.parametrize("format", ["ip-route", "srv6"])
+def over_two_nodes(on: Topology) -> dict[tuple[str, str], list[tuple[str | None, float]]]:
+    """Three pairs with an intermediate node for a part of their traffic, and the direct way for the rest."""
+    names = [node.name for node in on.nodes]
+    return {(names[0], names[5]): [(names[6], 0.75), (None, 0.25)], (names[1], names[9]): [(names[4], 1.0)],
+            (names[7], names[2]): [(names[3], 0.5), (None, 0.5)]}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["ip-route", "srv6", "srv6 over two segments"])
 def test_packets_take_the_planned_links(format: str, tmp_path: Path, segment_routing: None) -> None:
     """Real packets through the namespaces: those on each link are in proportion to the shares of its paths, and other links have none."""
-    routes = explicit(topology(), format == "srv6") if format == "srv6" else hop_by_hop(topology())
+    routes = explicit(topology(), True) if format == "srv6" else hop_by_hop(topology())
     plan = make_plan(routes.topology)
-    export(routes, format, tmp_path / "out")
-    pairs = planned(routes)
+    if format == "srv6 over two segments":
+        export(routes, "srv6", tmp_path / "out", via=over_two_nodes(routes.topology))
+        found = read_back(tmp_path / "out", routes.topology).paths
+        pairs = {pair: dict(found[pair]) for pair in (*over_two_nodes(routes.topology), *found)}
+    else:
+        export(routes, format, tmp_path / "out")
+        pairs = planned(routes)
     chosen = [pair for pair, several in pairs.items() if len(several) > 1][:4]
     chosen += [pair for pair, several in pairs.items() if len(several) == 1][:3]
     script = _LAB + _SETTLE + "read -r -d '' SEND <<'END' || true" + _SEND + "END\n"

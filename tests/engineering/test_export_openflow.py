@@ -85,12 +85,14 @@ class Lab:
             call("ovs-ofctl", "-O", self.protocol, "add-groups", switch, exported / f"{node.identifier}.groups")
             call("ovs-ofctl", "-O", self.protocol, "add-flows", switch, exported / f"{node.identifier}.flows")
 
-    def trace(self, source: str, target: str, tcp_source_port: int = 40_000, hash_value: int = 1) -> tuple[str, ...]:
+    def trace(
+        self, source: str, target: str, tcp_source_port: int = 40_000, hash_value: int = 1, dscp: int = 0
+    ) -> tuple[str, ...]:
         """The nodes that a packet from a host passes, and whether it leaves to the host at the last with its address."""
         ends = self.plan.nodes[source], self.plan.nodes[target]
         flow = (
             f"in_port=1,dl_src={ends[0].host_mac},dl_dst={ends[0].router_mac},tcp,nw_src={ends[0].host},"
-            f"nw_dst={ends[1].host},nw_ttl=64,tp_src={tcp_source_port},tp_dst=80,dp_hash={hash_value}"
+            f"nw_dst={ends[1].host},nw_ttl=64,nw_tos={dscp << 2},tp_src={tcp_source_port},tp_dst=80,dp_hash={hash_value}"
         )
         (control,) = self.directory.glob("ovs-vswitchd.*.ctl")
         said = call("ovs-appctl", "-t", control, "ofproto/trace", ends[0].identifier, flow)
@@ -165,12 +167,12 @@ def test_packets_take_the_planned_paths_with_the_planned_shares(lab: Lab, tmp_pa
 
 @needs_switch
 def test_the_source_port_chooses_the_metric(lab: Lab, tmp_path: Path) -> None:
-    """The testbed of the TCPBP paper, section 5.1: one set of flow tables, a metric for each TCP source port."""
+    """The testbed of the TCPBP paper, section 5.1: one set of flow tables, a metric for each TCP source port; and one for a code point."""
     on = topology()
     several, hops = explicit(on, True), hop_by_hop(on)
     ports = {5001: hops, (6000, 6100): explicit(on, False)}
     exported = tmp_path / "out"
-    export(several, f"openflow{lab.protocol[-2:]}", exported, tcp_source_ports=ports)
+    export(several, f"openflow{lab.protocol[-2:]}", exported, tcp_source_ports=ports, dscp={46: explicit(on, False)})
     lab.load(exported)
     for source, target in list(planned(several))[::7]:
         assert lab.trace(source, target, 40_000) in planned(several)[source, target]
@@ -178,6 +180,11 @@ def test_the_source_port_chooses_the_metric(lab: Lab, tmp_path: Path) -> None:
         for port in (6000, 6063, 6100):
             assert lab.trace(source, target, port) == next(iter(planned(explicit(on, False))[source, target]))
         assert lab.trace(source, target, 6101) in planned(several)[source, target]
+        assert lab.trace(source, target, 6101, dscp=46) == next(iter(planned(explicit(on, False))[source, target]))
+        assert lab.trace(source, target, 6101, dscp=10) in planned(several)[source, target]
+        assert lab.trace(source, target, 5001, dscp=46) in planned(hops)[source, target], (
+            "a port goes before a code point"
+        )
 
 
 @needs_switch

@@ -159,13 +159,3 @@ def test_what_is_no_goodput_metric_is_refused_with_its_key(metric: str, message:
         lossy(metric, 0.05, "0.002").run()
     assert "routing.r.metric" in str(refused.value)
     assert message in str(refused.value)
-
-
-def test_several_paths_by_it_are_refused() -> None:
-    text = 'the search by "goodput:linux-cubic" finds one path'
-    document = dict(lossy(METRIC, 0.05, "0.002").document)
-    document["routing"] = {"r": {"metric": METRIC, "paths": {"shortest": 2}}}
-    with pytest.raises(ScenarioError, match=text):
-        Scenario(document)
-    with pytest.raises(ValueError, match="finds one path"):
-        Search(network(1), preset_law).shortest(METRIC, 2)

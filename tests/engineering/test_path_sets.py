@@ -136,7 +136,13 @@ def test_pareto_paths_are_by_delay_and_none_beats_another(graph: networkx.DiGrap
         (lambda network: network.k_shortest('"tcpbp"', [0], [1], 2), "for several use `tcpbp-exact`"),
         (lambda network: network.within('"widest"', [0], [1], 0.1, 2), "the metric widest does not add up"),
         (lambda network: network.within('"delay"', [0], [1], -0.1, 2), "the threshold -0.1 is"),
-        (lambda network: network.disjoint('"tcpbp-exact"', [0], [1], 2, True), "does not add up"),
+        (lambda network: network.disjoint('"widest"', [0], [1], 2, True), "does not add up"),
+        (lambda network: network.within('"tcpbp"', [0], [1], 0.1, 2), "for several use `tcpbp-exact`"),
+        (
+            lambda network: network.throughput_sets('"delay"', [0], [1], 2, False),
+            "need a metric of predicted throughput",
+        ),
+        (lambda network: network.throughput_sets('"tcpbp"', [0], [1], 0, False), "asks for 0 paths"),
     ],
 )
 def test_questions_without_an_answer_are_refused(network: _core.Network, call: Any, problem: str) -> None:

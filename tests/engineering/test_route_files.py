@@ -62,6 +62,26 @@ def printed(routes: Routes) -> str:
     return out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("metric", "heading"),
+    [
+        ("goodput:linux-cubic", "goodput, bit/s"),
+        ("widest", "least rate, bit/s"),
+        ("hop-count,widest", "cost"),
+        ("delay", "cost"),
+    ],
+)
+def test_the_last_column_of_a_rate_names_it_and_its_unit(metric: str, heading: str) -> None:
+    assert tables.routes_head(metric, True)[-1] == heading
+
+
+def test_the_column_of_the_least_rate_has_it_in_bits_per_second() -> None:
+    links = (Link("a", "b", 3 * 10**8, 1e-3), Link("b", "c", 2 * 10**8, 1e-3), Link("a", "c", 10**8, 1e-3))
+    network = Topology("triangle", tuple(map(Node, "abc")), links)
+    head, rows = tables.routes_table(Search(network).routes("widest", ["a"], ["c"]))
+    assert dict(zip(head, rows[0], strict=True))["least rate, bit/s"] == "2e+08"
+
+
 @pytest.mark.parametrize("kind", QUESTIONS)
 @given(network=networks(), paths=st.sampled_from([1, 5, 2**15]))
 @settings(max_examples=25, deadline=None)

@@ -241,11 +241,11 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
         ),
         (
             ["--export", "openflow13", "--source-port", "5001=delay", "--source-port", "5001=loss"],
-            "--source-port 5001=loss: overlaps with 5001; give one metric for each port",
+            "--source-port 5001=loss: overlaps with 5001; give each class once",
         ),
         (
             ["--export", "openflow13", "--source-port", "5001=delay", "--source-port", "5000-5002=loss"],
-            "--source-port 5000-5002=loss: overlaps with 5001; give one metric for each port",
+            "--source-port 5000-5002=loss: overlaps with 5001; give each class once",
         ),
         (
             ["--export", "openflow13", "--source-port", "0=delay"],

@@ -211,7 +211,7 @@ def test_predicted_intervals_decide_and_seeds_do_not(tmp_path: Path, capsys: pyt
         ('"newreno", "linux-cubic"|"bbr3"', "bbr3 beside other congestion controls on link a -> b"),
         ('capacity = "10Mbps"|capacity = "10Mbps"\nqueue = { discipline = "ecn-threshold" }', "the queue of link a -> b: not all flows answer its marks"),
         ('constant = "2Mbps"|size = "1GB"', "flows that end, that alone fill link a -> b"),
-        ('warm_up = "10s"|warm_up = "10s"\n[[events]]\nat = "5s"\nfail = ["a", "b"]', "events during the run"),
+        ('warm_up = "10s"|warm_up = "10s"\n[[events]]\nat = "5s"\nimpair = { link = ["a", "b"], loss = { model = "list", packets = [1] } }', r"the losses from 5.000 s on: a list of packets"),
     ],
 )  # fmt: skip
 def test_what_the_model_does_not_know_is_refused_by_name(change: str, expected: str) -> None:
@@ -220,6 +220,19 @@ def test_what_the_model_does_not_know_is_refused_by_name(change: str, expected: 
     scenario = Scenario.from_toml(SCENARIO.replace(before, after))
     with pytest.raises(RunError, match=f"the predict engine cannot predict .*{expected}.*--engine packet"):
         execute(scenario, engine="predict", show_progress=False)
+
+
+@pytest.mark.slow("5 s: two runs of the packet engine")
+def test_a_failure_is_predicted_with_and_without_new_routes() -> None:
+    """The interval of each flow has the packet engine's goodput, though one of them waits for the repair and then for a timeout."""
+    scenario = Scenario.load(Path(__file__).parents[2] / "scenarios" / "link-failure.toml")
+    predicted, simulated = (scenario.run(engine=engine).flows for engine in ("predict", "packet"))
+    assert predicted["limited_by"].to_list() == ["alone", "alone"]
+    for row, goodput in zip(predicted.to_dicts(), simulated["goodput_bps"], strict=True):
+        assert row["low_bps"] <= goodput <= row["high_bps"]
+    static, rerouting = predicted["goodput_bps"]
+    # A third of the run, and 0.2 s of it.
+    assert static < 2 / 3 * 9.74e6 < rerouting < (1 - 0.2 / 30) * 9.74e6
 
 
 def test_a_variant_that_the_model_does_not_know_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

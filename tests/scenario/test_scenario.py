@@ -264,7 +264,7 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (
             ("[run]", '[routing]\nx={metric="widest", paths={within=0.1}}\n[run]'),
             "routing.x",
-            'or tcpbp-exact, not "widest"',
+            'tcpbp-exact or goodput:STACK, not "widest"',
         ),
         (("[run]", "[routing]\nx={paths={within=-0.1}}\n[run]"), "routing.x.paths.within", "0"),
         (("[run]", '[routing]\nx={paths={disjoint=2, by="hops"}}\n[run]'), "routing.x.paths.by", "nodes"),

@@ -12,10 +12,10 @@ mod robust;
 mod supervised;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
+use anabranch_core::entropy::EntropySpec;
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::entropy::EntropySpec;
 use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, ProtocolSpec, RunSpec, StackSettings};
 use anabranch_core::tcp::congestion::linux::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
@@ -315,6 +315,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::Text>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::goodput_law, module)?)?;
+    module.add_function(wrap_pyfunction!(network::goodput_of_paths, module)?)?;
     module.add_function(wrap_pyfunction!(network::coded_columns, module)?)?;
     module.add_function(wrap_pyfunction!(network::first_reaches_all, module)?)?;
     module.add_function(wrap_pyfunction!(network::is_simple, module)?)?;

@@ -3,8 +3,10 @@
 use anabranch_core::routing::routes::{self, PairRoutes, PathCost};
 use anabranch_core::routing::rows::RouteText;
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{self, Graph, Link, MOST_LABELS, RoutingError, describe_metrics, pareto_sets, path_sets};
-use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
+use anabranch_core::routing::{
+    self, GoodputLaw, Graph, Link, MOST_LABELS, RoutingError, describe_metrics, pareto_sets, path_sets, throughput_sets,
+};
+use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec, ThroughputMetric};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::buffer::PyBuffer;
@@ -118,6 +120,21 @@ pub fn goodput_law(py: Python<'_>, stack: &str) -> PyResult<String> {
     let stack = serde_json::from_str(stack).map_err(refuse)?;
     let law = py.detach(|| anabranch_core::predict::goodput::law(&stack)).map_err(refuse)?;
     Ok(serde_json::json!(law).to_string())
+}
+
+/// The predicted goodput by a law (JSON) of paths with these one-way delays, loss ratios and least rates, bit/s.
+#[pyfunction]
+pub fn goodput_of_paths<'py>(
+    py: Python<'py>,
+    law: &str,
+    delay_s: Vec<f64>,
+    loss: Vec<f64>,
+    rate_bps: Vec<f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let law: GoodputLaw = serde_json::from_str(law).map_err(refuse)?;
+    let paths = delay_s.into_iter().zip(loss).zip(rate_bps);
+    let goodput = paths.map(|((delay_s, loss), rate_bps)| law.at(delay_s, loss, rate_bps)).collect();
+    Ok(PyArray1::from_vec(py, goodput))
 }
 
 /// OSPF's default cost of a link with this rate; `None` for a rate of zero.
@@ -320,7 +337,8 @@ impl Network {
         let metric = metric_of(metric)?;
         let hops = HopsSpec::NearEqual { metric: metric.clone(), threshold, paths: most };
         let found = self.path_sets(py, &hops, &metric, &sources, &destinations)?;
-        Ok(Found(found.0.weighted_by_cost()))
+        let more_is_better = matches!(metric, MetricSpec::Throughput(ThroughputMetric::Goodput(_)));
+        Ok(Found(found.0.weighted_by_cost(more_is_better)))
     }
 
     fn disjoint(
@@ -338,14 +356,30 @@ impl Network {
         self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
 
+    /// The disjoint paths of most predicted throughput, and for each pair the throughput of the set, of its best path, and of any set at most.
+    fn throughput_sets<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+        most: u32,
+        by_nodes: bool,
+    ) -> PyResult<(Found, [Bound<'py, PyArray1<f64>>; 3])> {
+        let MetricSpec::Throughput(metric) = metric_of(metric)? else {
+            return Err(refuse("sets of most throughput need a metric of predicted throughput"));
+        };
+        let by = if by_nodes { Disjointness::Nodes } else { Disjointness::Links };
+        let pairs = pairs(&sources, &destinations);
+        let found = py.detach(|| throughput_sets(&self.0, &metric, &pairs, most as usize, by)).map_err(refuse_pair)?;
+        let columns = [found.together, found.alone, found.at_most].map(|column| PyArray1::from_vec(py, column));
+        Ok((Found(found.routes), columns))
+    }
+
     #[pyo3(signature = (sources, destinations, most_labels = MOST_LABELS))]
     fn pareto(&self, py: Python<'_>, sources: Vec<u32>, destinations: Vec<u32>, most_labels: usize) -> PyResult<Found> {
         let pairs = pairs(&sources, &destinations);
-        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(|problem| match problem {
-            // Only the caller knows the names of these nodes.
-            RoutingError::TooManyLabels { src, dst, .. } => PyValueError::new_err((problem.to_string(), src, dst)),
-            _ => refuse(problem),
-        })?;
+        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(refuse_pair)?;
         Ok(Found(found))
     }
 }
@@ -360,8 +394,16 @@ impl Network {
         destinations: &[u32],
     ) -> PyResult<Found> {
         let pairs = pairs(sources, destinations);
-        let found = py.detach(|| path_sets(&self.0, hops, metric, &pairs)).map_err(refuse)?;
+        let found = py.detach(|| path_sets(&self.0, hops, metric, &pairs)).map_err(refuse_pair)?;
         Ok(Found(found))
+    }
+}
+
+/// The nodes of a pair with too many labels follow the message: only the caller knows their names.
+fn refuse_pair(problem: RoutingError) -> PyErr {
+    match problem {
+        RoutingError::TooManyLabels { src, dst, .. } => PyValueError::new_err((problem.to_string(), src, dst)),
+        _ => refuse(problem),
     }
 }
 

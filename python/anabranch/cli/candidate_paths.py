@@ -1,7 +1,7 @@
 """``--paths``, ``--by`` and ``--ties``: among which paths ``robust`` and ``plan`` choose."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between
@@ -38,17 +38,28 @@ def require_used(paths: str, by: bool, ties: bool) -> None:
 
 
 def candidate_paths(
-    network: "Network", paths: str, by: "By", ties: "Ties", possible: str = "a number, disjoint=N, or a file of paths"
+    network: "Network",
+    paths: str,
+    by: "By | str",
+    ties: "Ties",
+    possible: str = "a number, disjoint=N, or a file of paths",
 ) -> "Candidates":
-    """A number of shortest paths of each pair, disjoint ones, or those of a file.
+    """A number of shortest paths of each pair, disjoint ones, or those of a file; ``by`` may be a metric of predicted throughput.
 
     Raises:
         RobustError: the value is none of these, or gives a pair no path.
+        ValueError: names what is wrong with a metric of predicted throughput.
     """
     from anabranch.engineering import robust
     from anabranch.engineering.robust.files import path_lists
 
     number = paths.removeprefix("disjoint=")
+    if by not in ("hop-count", "delay") and number.isdecimal():
+        from anabranch.compile.stacks import preset_law
+        from anabranch.engineering.plan.candidates import by_throughput
+
+        return by_throughput(network, by, int(number), preset_law, disjoint=not paths.isdecimal())
+    by = cast("By", by)
     if paths.isdecimal():
         return robust.shortest(network, int(paths), by, ties)
     if number.isdecimal():

@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.routes import Selection
+from anabranch.cli.traffic_classes import TrafficClasses
 from anabranch.engineering.routes import picture
 from anabranch.engineering.routes.model import Routes
 from anabranch.engineering.routes.quantities import require
@@ -88,24 +89,18 @@ class Crossed:
         """The path of the largest transfers on the map."""
         return picture.of_routes(self.crossover.routes(LARGEST))
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
-        """Rules: the path of the largest transfers, and for TCP source ports those of the sizes given."""
-        from anabranch.engineering.routes.export import FORMATS, export
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
+        """Rules: the path of the largest transfers, and for classes of flows those of the sizes given."""
+        from anabranch.engineering.routes.export import export
 
-        by_port: dict[str, Routes] = {}
-        for entry in source_ports or []:
-            port, equals, size = entry.partition("=")
+        def routes_of(place: str, size: str) -> Routes:
             try:
-                amount = units.size(size) if equals else 0
+                amount = units.size(size)
             except ValueError as error:
-                raise UsageError(f"--source-port {entry}: {error}") from None
+                raise UsageError(f"{place}: with --crossover, a class has a size; {error}") from None
             if not amount:
-                raise UsageError(f"--source-port {entry}: with --crossover it is PORT=SIZE, such as 5001=10kB")
-            by_port[port] = self.crossover.routes(amount)
-        if by_port and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
-            able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
-            raise UsageError(f"--source-port goes with --export {able}, not with {format}")
-        options = {"tcp_source_ports": by_port} if by_port else {}
+                raise UsageError(f"{place}: with --crossover, a class has a size above 0, such as 10kB")
+            return self.crossover.routes(amount)
+
+        options = separate.options(format, "SIZE", "10kB", routes_of)
         return export(self.crossover.routes(LARGEST), format, directory, interfaces=interfaces, **options)

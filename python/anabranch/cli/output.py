@@ -21,6 +21,11 @@ def load_text(load: float, decimals: int = 6) -> str:
     return f"{load:.{decimals}f}" if load == 0 or load >= 0.001 else f"{load:.{decimals}g}"
 
 
+def mbps(rate_bps: float) -> str:
+    """A rate in Mbit/s, a large one in Gbit/s."""
+    return f"{rate_bps / 1e6:.4g} Mbit/s" if rate_bps < 1e10 else f"{rate_bps / 1e9:.4g} Gbit/s"
+
+
 def json_text(document: Any) -> str:
     """A document as all commands print and write it. An infinite number is a :class:`ValueError`: JSON has none."""
     import json

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,6 +13,7 @@ from anabranch.cli.candidate_paths import candidate_paths, require_range, requir
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import (
+    FAILURES,
     OUTPUT,
     PATHS,
     TRAFFIC,
@@ -24,13 +25,16 @@ from anabranch.cli.options import (
     rate_bps,
     seconds,
 )
-from anabranch.cli.output import json_text, load_text, say, tell
+from anabranch.cli.output import json_text, load_text, mbps, say, tell
+from anabranch.cli.plan_failures import backup_lines, failure_lines
 from anabranch.cli.traffic import Traffic
 from anabranch.foundation.output_files import require_directory
+from anabranch.foundation.suggest import suggest
 from anabranch.foundation.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
     from anabranch.engineering.plan.model import Plan
+    from anabranch.engineering.plan.spray_stack import SprayStack
 
 _SHOWN = 12
 
@@ -47,7 +51,10 @@ class Allowed:
         str, Parameter(help="Candidate paths per pair: a number of shortest paths, disjoint=N, or a file of paths.")
     ] = "4"
     by: Annotated[
-        Literal["hop-count", "delay"] | None, Parameter(help="Path length to minimise: hops unless given.")
+        str | None,
+        Parameter(
+            help="Best candidates by hop-count, delay, tcpbp-exact or goodput:STACK: the last two for links that lose packets (default hop-count)."
+        ),
     ] = None
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for lower loads, down to the least possible one.")
@@ -63,13 +70,35 @@ class Transport:
     """Options of the transport, the same for every pair."""
 
     tolerant: Annotated[
-        str,
+        str | None,
         Parameter(
-            help='Pairs whose hosts tolerate reordering, so that splitting costs them nothing: "none", "all", '
-            "or a file with a line FROM TO for each."
+            help='Pairs whose hosts tolerate reordering: "none", "all", or a file with a line FROM TO for each. Splits cost '
+            "them what --stack says; without it, nothing."
         ),
-    ] = "none"
+    ] = None
+    stack: Annotated[
+        str | None,
+        Parameter(help="The stack of these hosts, such as linux-cubic: splits cost them its spray price (all, then)."),
+    ] = None
     flow: Annotated[str, Parameter(help="Greatest rate of the application on a pair's TCP connection.")] = "10Mbps"
+
+
+@Parameter(name="*", group=FAILURES)
+@dataclass(frozen=True)
+class Failing:
+    """The failures after which the load must be allowed, too."""
+
+    fail: Annotated[
+        str | None,
+        Parameter(
+            help='Keep to the load after failures, too: of "links" or "nodes", one at a time, of one or two links (links=2), '
+            "or of groups of links in a file."
+        ),
+    ] = None
+    backup: Annotated[
+        Literal["disjoint"] | None,
+        Parameter(help="Give each pair on a single path a backup path that shares no link with it."),
+    ] = None
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -93,6 +122,7 @@ def plan(
     traffic: Traffic = Traffic(),
     transport: Transport = Transport(),
     allowed: Allowed = Allowed(),
+    failing: Failing = Failing(),
     exporting: Exporting = Exporting(),
     output: Output = Output(),
 ) -> int:
@@ -107,6 +137,7 @@ def plan(
     from anabranch.engineering.plan.planning import hybrid
     from anabranch.engineering.plan.progress import Moves
     from anabranch.engineering.plan.ties import in_order
+    from anabranch.engineering.robust.failures import failures_of
     from anabranch.engineering.robust.lp import OutOfTime
     from anabranch.network.topologies.warned import load_warned
 
@@ -114,6 +145,9 @@ def plan(
         raise UsageError("--paths all: a plan chooses among candidates; give a number of them, as in --paths 4")
     require_range(allowed.paths)
     require_used(allowed.paths, allowed.by is not None, False)
+    if failing.fail is not None and allowed.front:
+        raise UsageError("--front does not go with --fail: less load is searched for one --load after another")
+    _require_by(allowed.by)
     load = allowed.load
     if not 0 < load < float("inf"):
         raise UsageError(f"--load {load:g}: must be more than 0, such as 0.9; 1 is the whole capacity of a link")
@@ -128,17 +162,32 @@ def plan(
     problem = robust.Problem(
         network, model, candidate_paths(network, allowed.paths, allowed.by or "hop-count", "delay")
     )
-    connection = Connection(rate_bps("--flow", transport.flow))
-    tolerating = tolerant_pairs(transport.tolerant, network)
+    stack = None if transport.stack is None else _spray_stack(transport.stack)
+    connection = Connection(rate_bps("--flow", transport.flow), stack=stack)
+    tolerating = tolerant_pairs(transport.tolerant or ("none" if stack is None else "all"), network)
+    if stack is not None and not tolerating.any():
+        raise UsageError(f"--stack {stack.name}: no pair has it; leave out --tolerant, or name the pairs there")
+    failures = [] if failing.fail is None else failures_of(failing.fail, network)
+    length: Literal["hop-count", "delay"] = "delay" if allowed.by == "delay" else "hop-count"
+    backup = None if failing.backup is None else length
     with Moves() as progress:
         began_s = monotonic()
-        planner = Planner(problem, connection, tolerating, progress, limit_s=limit_s, improved=progress.improved)
+        planner = Planner(
+            problem,
+            connection,
+            tolerating,
+            progress,
+            limit_s=limit_s,
+            improved=progress.improved,
+            failures=failures,
+            backup=backup,
+        )
         plans = planner.front(load) if allowed.front else [planner.plan(load)]
         chosen = plans[0]
         interrupted = any(one.interrupted for one in plans)
         out_of_time = any(one.out_of_time for one in plans)
         rivals: list[tuple[float, Plan] | None] = []
-        if not interrupted and not out_of_time:
+        if not interrupted and not out_of_time and not failures:  # the paper's heuristic knows no failures
             try:
                 two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
                 loads = [load, *(one.worst_case_load for one in plans if allowed.front)]
@@ -158,10 +207,14 @@ def plan(
             _print_json(chosen, plans if allowed.front else [], rival)
         else:
             _print(chosen, rival, above=bool(rivals))
+            for line in chain(failure_lines(chosen), backup_lines(chosen)):
+                tell(line)
             if allowed.front:
                 _print_front(plans, rivals[1:])
     if output.out is not None:
         say(f"Plan: {output.out}")
+    if exporting.export is not None and backup is not None:
+        say(f"Backup paths: {exporting.export} files have none; plan.json (--out) and --json have them")
     exporting.write_loaded(as_routes(chosen), network, model, chosen.worst_case_load)
     if interrupted:
         say(f"Interrupted: the search was cut short. {_best_so_far(chosen)}")
@@ -171,10 +224,44 @@ def plan(
     return DONE
 
 
+def _spray_stack(name: str) -> "SprayStack":
+    from anabranch.engineering.plan.spray_stack import SprayStack
+    from anabranch.scenario.stacks import PRESETS
+
+    if name not in PRESETS:
+        raise UsageError(f"--stack {name}: there is no stack of this name; {suggest(name, PRESETS)}")
+    return SprayStack.of(name, PRESETS[name])
+
+
+def _require_by(by: str | None) -> None:
+    """Refuse what candidates do not go by.
+
+    Raises:
+        UsageError: names the value and what would be right.
+    """
+    from anabranch.foundation.suggest import suggest
+    from anabranch.network import metrics
+    from anabranch.scenario.stacks import PRESETS
+
+    if by in (None, "hop-count", "delay", "tcpbp-exact"):
+        return
+    if metrics.stack_of(by) is None:
+        raise UsageError(
+            f"--by {by}: must be hop-count, delay, tcpbp-exact or {metrics.GOODPUT}, such as goodput:linux-cubic"
+        )
+    try:
+        metrics.metric(by)
+    except ValueError as error:
+        raise UsageError(f"--by {by}: {error}") from None
+    stack = metrics.stack_of(by)
+    if stack not in PRESETS:
+        raise UsageError(f'--by {by}: there is no stack "{stack}"; {suggest(str(stack), list(PRESETS))}')
+
+
 def _best_so_far(chosen: "Plan") -> str:
     return (
-        f"The best plan so far has {_mbps(chosen.total_bps)}; no plan has more than {_mbps(chosen.most_bps)} (gap {chosen.gap:.2%}). "
-        f"Its load is {load_text(chosen.worst_case_load)}; none is below {load_text(chosen.lower_bound)}."
+        f"The best plan so far has {mbps(chosen.total_bps)}; no plan has more than {mbps(chosen.most_bps)} (gap {chosen.gap:.2%}). "
+        f"Its load is {load_text(chosen.greatest_load)}; none is below {load_text(chosen.lower_bound)}."
     )
 
 
@@ -195,31 +282,32 @@ def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> N
     rows = [("plan", *_cells(chosen))]
     if rival is not None:
         rows.append((f"HYBRID-HOP, X = {rival[0]:g}", *_cells(rival[1])))
-    else:
+    elif not chosen.states.failures:
         rows.append(("HYBRID-HOP", "above" if above else "-", "-", "-", "-", "-"))
     print_table(TextTable(_HEAD, rows, text_columns=1))
     tell()
     tell(f"load allowed  {chosen.allowed_load:g}")
-    if chosen.worst_case_load > 1:
-        tell(f"too small     links need {chosen.worst_case_load:.4g} times their capacity for this plan")
+    if chosen.greatest_load > 1:
+        tell(f"too small     links need {chosen.greatest_load:.4g} times their capacity for this plan")
     if chosen.offered_bps is not None and chosen.carried_bps is not None:
-        carried = f"{_mbps(chosen.carried_bps)} predicted over connections of {_mbps(chosen.connection.rate_bps)}"
-        tell(f"traffic       {_mbps(chosen.offered_bps)} offered, {carried}")
-    tell(f"throughput    gap {chosen.gap:.2%} to {_mbps(chosen.most_bps)}, the most of any load")
+        carried = f"{mbps(chosen.carried_bps)} predicted over connections of {mbps(chosen.connection.rate_bps)}"
+        tell(f"traffic       {mbps(chosen.offered_bps)} offered, {carried}")
+    tell(f"throughput    gap {chosen.gap:.2%} to {mbps(chosen.most_bps)}, the most of any load")
     tell(f"lower bound   {load_text(chosen.lower_bound)}   of any routing over these candidates")
     tell(f"worst link    {' -> '.join(chosen.worst_link)}")
-    tell(f"worst pair    {network.pair_name(chosen.worst_pair)}  {_mbps(chosen.worst_bps)}")
+    tell(f"worst pair    {network.pair_name(chosen.worst_pair)}  {mbps(chosen.worst_bps)}")
     split = (~chosen.single & chosen.sending).nonzero()[0]
     worst_first = split[chosen.throughput_bps[split].argsort(kind="stable")]
     if len(split):
         tell(f"split pairs   {len(split)}, those of least throughput first")
     for pair in worst_first[:_SHOWN].tolist():
-        transport = "tolerant transport" if chosen.tolerant[pair] else "any transport"
+        stack = "tolerant transport" if chosen.connection.stack is None else chosen.connection.stack.name
+        transport = stack if chosen.tolerant[pair] else "any transport"
         ways = ", ".join(
             f"{chosen.splits.shares[path]:.0%} {' '.join(chosen.splits.candidates.nodes_of(path))}"
             for path in _used(chosen, pair)
         )
-        tell(f"  {network.pair_name(pair)}  {_mbps(chosen.throughput_bps[pair])}  {transport}: {ways}")
+        tell(f"  {network.pair_name(pair)}  {mbps(chosen.throughput_bps[pair])}  {transport}: {ways}")
     if len(split) > _SHOWN:
         tell(f"  and {len(split) - _SHOWN} more: --json or --out has all")
 
@@ -233,7 +321,7 @@ def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] |
     tell()
     rows = []
     for one, rival in zip_longest(plans, rivals):
-        paper = "-" if rival is None else f"X = {rival[0]:g}, {_mbps(rival[1].mean_bps)}"
+        paper = "-" if rival is None else f"X = {rival[0]:g}, {mbps(rival[1].mean_bps)}"
         rows.append(("front", *_cells(one), paper))
     print_table(TextTable((*_HEAD, "HYBRID-HOP there, mean"), rows, text_columns=1))
 
@@ -242,11 +330,7 @@ def _cells(one: "Plan") -> tuple[str, ...]:
     return (
         load_text(one.worst_case_load, 4),
         f"{one.single_pairs} of {one.pairs}",
-        _mbps(one.total_bps),
-        _mbps(one.mean_bps),
-        _mbps(one.worst_bps),
+        mbps(one.total_bps),
+        mbps(one.mean_bps),
+        mbps(one.worst_bps),
     )
-
-
-def _mbps(rate_bps: float) -> str:
-    return f"{rate_bps / 1e6:.4g} Mbit/s" if rate_bps < 1e10 else f"{rate_bps / 1e9:.4g} Gbit/s"

@@ -1,5 +1,6 @@
 """``anabranch robust``."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -31,6 +32,7 @@ from anabranch.cli.options import (
     seconds,
 )
 from anabranch.cli.output import json_text, load_text, say, tell
+from anabranch.cli.robust_refined import Ruling, print_loads, print_second, record
 from anabranch.cli.traffic import Traffic
 from anabranch.foundation.extras import require
 from anabranch.foundation.output_files import require_writable, write_text
@@ -40,12 +42,14 @@ if TYPE_CHECKING:
     from anabranch.engineering.robust import Network, Problem, RobustRouting, TrafficModel
     from anabranch.engineering.robust.failures import AfterFailure, Failure
     from anabranch.engineering.robust.protection import Protected
+    from anabranch.engineering.robust.refining import Refined
 
 _SHOWN = 10
+_REFINING = ("--max-paths", "--weights-in", "--then")
 _UNUSED = {
-    "--sweep": ("--single", "--limit", "--fail", "--protect", "--out", "--export"),
-    "--protect": ("--limit", "--method"),
-    "--judge": ("--single", "--sweep", "--protect", "--export"),
+    "--sweep": ("--single", "--limit", "--fail", "--protect", "--out", "--export", *_REFINING),
+    "--protect": ("--limit", "--method", *_REFINING),
+    "--judge": ("--single", "--sweep", "--protect", "--export", *_REFINING),
 }
 """Options that would change nothing beside one of these."""
 
@@ -150,6 +154,7 @@ def robust(
         Parameter(group=TRAFFIC, help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2."),
     ] = None,
     candidates: Candidates = Candidates(),
+    ruling: Ruling = Ruling(),
     solving: Solving = Solving(),
     failing: Failing = Failing(),
     exporting: Exporting = Exporting(),
@@ -159,13 +164,14 @@ def robust(
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.engineering.robust import Network, as_routes, best_found, document, verify
+    from anabranch.engineering.robust import Network, as_routes, best_found, document, refine, verify
     from anabranch.engineering.robust.hybrid import with_single_paths
     from anabranch.engineering.robust.progress import BoundsProgress
     from anabranch.network.topologies.warned import load_warned
 
     _require_possible(candidates, solving)
-    _require_used(candidates, solving, failing, exporting, output)
+    ruling.require_possible()
+    _require_used(candidates, ruling, solving, failing, exporting, output)
     if output.picture is not None:
         require_svg("--picture", output.picture)
         require("--picture", "figures")
@@ -187,12 +193,12 @@ def robust(
             network,
             model,
             failures,
-            lambda: _problem(network, model, candidates),
+            lambda: _problem(network, model, candidates, ruling.stretch),
             solving,
             limit_s,
             output,
         )
-    chosen = _problem(network, model, candidates)
+    chosen = _problem(network, model, candidates, ruling.stretch)
     if candidates.sweep:
         return _sweep(chosen, candidates, solving, output)
     problem = with_single_paths(chosen, round(100 * candidates.single, 9))
@@ -201,14 +207,27 @@ def robust(
         if failing.fail is None:
             raise UsageError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, solving.gap, exporting, output)
+    ends = time.monotonic() + limit_s
+    refined: Refined | None = None
     with BoundsProgress() as progress:
         routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
+        closed = routing.gap
+        if ruling.refines:
+            left_s = 0.0 if routing.interrupted else ends - time.monotonic()
+            refined = refine(routing, ruling.rules(), ruling.then, ruling.slack, left_s, progress)
+            routing = refined.routing
     verify(routing)
+    without_stretch = None if ruling.stretch is None else _without_stretch(network, model, candidates, solving, limit_s)
     after = _after_failures(routing, failures)
     interrupted = len(after) < len(failures)
     output.show(
-        lambda: document(routing, after) | {"interrupted": interrupted or routing.interrupted},
-        lambda: _print(routing, after),
+        lambda: (
+            document(routing, after)
+            | ({} if refined is None else record(refined))
+            | ({} if ruling.stretch is None else {"load_without_stretch": without_stretch})
+            | {"interrupted": interrupted or routing.interrupted}
+        ),
+        lambda: _print(routing, after, refined, without_stretch),
     )
     if output.out is not None:
         say(f"Splits: {output.out}")
@@ -217,12 +236,12 @@ def robust(
         say(f"Interrupted: loads after {len(after)} of {len(failures)} failures.")
         return INTERRUPTED
     if routing.interrupted:
-        say(f"Interrupted: the best routing so far, with a gap of {routing.gap:.2%}.")
+        say(f"Interrupted: the best routing so far, with a gap of {_gap(routing, refined):.2%}.")
         return INTERRUPTED
     if routing.out_of_time:
-        say(f"Time is up: the best routing so far, with a gap of {routing.gap:.2%}.")
+        say(f"Time is up: the best routing so far, with a gap of {_gap(routing, refined):.2%}.")
     else:
-        _require_closed(solving.method, routing.gap, solving.gap)
+        _require_closed(solving.method, closed, solving.gap)
     return DONE
 
 
@@ -241,7 +260,7 @@ def _require_possible(candidates: Candidates, solving: Solving) -> None:
 
 
 def _require_used(
-    candidates: Candidates, solving: Solving, failing: Failing, exporting: Exporting, output: Output
+    candidates: Candidates, ruling: Ruling, solving: Solving, failing: Failing, exporting: Exporting, output: Output
 ) -> None:
     """Refuse options that would change nothing.
 
@@ -249,8 +268,8 @@ def _require_used(
         UsageError: names the option.
     """
     given = {
-        f"--{field.name}"
-        for group in (candidates, solving, failing, exporting, output)
+        f"--{field.name.replace('_', '-')}"
+        for group in (candidates, ruling, solving, failing, exporting, output)
         for field in fields(group)
         if getattr(group, field.name) != field.default
     }
@@ -261,7 +280,11 @@ def _require_used(
     for option in ("--draws", "--picture"):
         if option in given and not candidates.sweep:
             raise UsageError(f"{option} goes with --sweep")
-    require_used(candidates.paths, "--by" in given, "--ties" in given)
+    if ruling.stretch is not None and candidates.paths == "all":
+        raise UsageError(
+            "--stretch goes with candidate paths, not with --paths all; give many of them, as in --paths 50"
+        )
+    require_used(candidates.paths, "--by" in given and ruling.stretch is None, "--ties" in given)
 
 
 def _require_closed(method: str, gap: float, wanted: float) -> None:
@@ -309,7 +332,27 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
     return DONE
 
 
-def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) -> "Problem":
+def _without_stretch(
+    network: "Network", model: "TrafficModel", candidates: Candidates, solving: Solving, limit_s: float
+) -> float | None:
+    """The least load over the candidates of any length; None if Ctrl-C ends the search."""
+    from anabranch.engineering.robust import best_found
+    from anabranch.engineering.robust.hybrid import with_single_paths
+    from anabranch.engineering.robust.progress import BoundsProgress
+
+    whole = with_single_paths(_problem(network, model, candidates), round(100 * candidates.single, 9))
+    with BoundsProgress() as progress:
+        found = best_found(whole, solving.method, solving.gap, progress, limit_s)
+    return None if found.interrupted else found.worst_case_load
+
+
+def _gap(routing: "RobustRouting", refined: "Refined | None") -> float:
+    return routing.gap if refined is None else refined.load_gap
+
+
+def _problem(
+    network: "Network", model: "TrafficModel", candidates: Candidates, stretch: float | None = None
+) -> "Problem":
     from anabranch.engineering import robust
 
     if candidates.paths == "all":
@@ -317,6 +360,8 @@ def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) 
     chosen = candidate_paths(
         network, candidates.paths, candidates.by, candidates.ties, 'a number, "all", disjoint=N, or a file of paths'
     )
+    if stretch is not None:
+        chosen = robust.within_stretch(chosen, stretch, candidates.by)
     return robust.Problem(network, model, chosen)
 
 
@@ -367,17 +412,29 @@ def _print_failures(network: "Network", load_before: float, found: "Sequence[Aft
         tell(line)
 
 
-def _print(routing: "RobustRouting", failures: "list[AfterFailure]") -> None:
+def _print(
+    routing: "RobustRouting",
+    failures: "list[AfterFailure]",
+    refined: "Refined | None",
+    without_stretch: float | None,
+) -> None:
     from anabranch.engineering.robust.documents import document as as_document
 
     document = as_document(routing)
     sending = routing.problem.sending.tolist()
     single = sum(len(split["paths"]) == 1 for split, sends in zip(document["splits"], sending, strict=True) if sends)
-    tell(f"worst-case load  {load_text(routing.worst_case_load)}")
-    tell(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
+    if refined is None:
+        tell(f"worst-case load  {load_text(routing.worst_case_load)}")
+        tell(f"lower bound      {load_text(routing.lower_bound)}   gap {routing.gap:.2g}")
+    else:
+        print_loads(refined)
+    if without_stretch is not None:
+        tell(f"any stretch      {load_text(without_stretch)}")
     tell(f"worst link       {' -> '.join(routing.worst_link)}")
     tell(f"worst traffic    {traffic_text(document['worst_matrix'])}")
     tell(f"pairs            {sum(sending)}, {single} of them on a single path")
+    if refined is not None and refined.second is not None:
+        print_second(refined.second)
     if failures:
         _print_failures(routing.problem.network, routing.worst_case_load, failures)
         for line in _ways_out(routing, failures):

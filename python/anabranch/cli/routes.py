@@ -75,7 +75,10 @@ class Selection:
     ] = None
     shortest: Annotated[Whole | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
     disjoint: Annotated[
-        Whole | None, Parameter(help="Greatest number of paths that share no link but access links.")
+        Whole | None,
+        Parameter(
+            help="Greatest number of paths that share no link but access links; by predicted throughput, the best set of them."
+        ),
     ] = None
     node_disjoint: Annotated[
         Whole | None, Parameter(help="Greatest number of paths that share no node in between.")
@@ -90,7 +93,7 @@ class Selection:
         bool,
         Parameter(
             negative="",
-            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector.",
+            help="With --disjoint or --node-disjoint: what spraying a flow packet by packet costs with each loss detector; by goodput:STACK over which paths to spray.",
         ),
     ] = False
     crossover: Annotated[
@@ -146,6 +149,13 @@ class Exporting:
             help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay; with --crossover by the path of a size, 5001=10kB. May be repeated.",
         ),
     ] = None
+    dscp: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="With an export for OpenFlow or Linux: packets with this code point by another metric, 46=delay; with --crossover by the path of a size, 46=10kB. May be repeated.",
+        ),
+    ] = None
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -172,6 +182,7 @@ def routes(
     A pair without a path gets a row that says so.
     """
     from anabranch.cli.routes_answer import answer, network
+    from anabranch.cli.traffic_classes import TrafficClasses
     from anabranch.engineering.routes.writing import RouteStream
     from anabranch.foundation.progress import Computing
     from anabranch.network.topologies.warned import load_warned
@@ -185,7 +196,8 @@ def routes(
     file = exporting.out if exporting.export is None else None
     if file is not None:
         _require_file(file, selection, comparing, output)
-    for option, value in (("--source-port", exporting.source_port), ("--interfaces", exporting.interfaces)):
+    given = {"--source-port": exporting.source_port, "--dscp": exporting.dscp, "--interfaces": exporting.interfaces}
+    for option, value in given.items():
         if exporting.export is None and value is not None:
             raise UsageError(f"{option} goes with --export")
     if completion.loss is not None and completion.random_loss is not None:
@@ -194,7 +206,7 @@ def routes(
         require_format(exporting.export)
     loaded = load_warned(topology, completion.directed, completion.part, completion.given())
     needs_all = output.picture is not None or exporting.export is not None
-    found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all)
+    found = answer(selection, comparing, network(loaded, completion), needs_all=needs_all, to_file=file is not None)
     if isinstance(found, RouteStream):
         _write(found, file, output.json)
         return DONE
@@ -203,7 +215,8 @@ def routes(
     if exporting.export is not None:
         directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
         with Computing(f"files of {exporting.export}"):
-            written = found.export(exporting.export, directory, exporting.source_port, exporting.interfaces)
+            separate = TrafficClasses(exporting.source_port, exporting.dscp)
+            written = found.export(exporting.export, directory, separate, exporting.interfaces)
         say_written(directory, len(written))
     if output.json:
         with Computing("the document"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,18 +12,21 @@ from anabranch._core import PairRoutes
 from anabranch.cli.exit_status import UsageError
 from anabranch.cli.options import between, rate_bps
 from anabranch.cli.routes import Comparing, Completion, Selection
+from anabranch.cli.sprayed_sets_answer import SprayedSets, answered
+from anabranch.cli.traffic_classes import TrafficClasses
 from anabranch.compile.stacks import preset_law
 from anabranch.engineering.routes import picture, tables
 from anabranch.engineering.routes.compare import OPTIMUM, MetricComparison, compare
 from anabranch.engineering.routes.model import Forwarding, Routes
 from anabranch.engineering.routes.quantities import completed
-from anabranch.engineering.routes.search import Certificate, PathQuery, Search
+from anabranch.engineering.routes.search import Certificate, PathQuery, Search, Throughput
 from anabranch.engineering.routes.writing import RouteStream
 from anabranch.foundation import units
 from anabranch.foundation.progress import Steps
 from anabranch.foundation.text_table import TextTable
 from anabranch.network import metrics
 from anabranch.network.topologies import Topology
+from anabranch.scenario.stacks import PRESETS
 
 
 class Answer(Protocol):
@@ -41,9 +44,7 @@ class Answer(Protocol):
         """The answer as SVG."""
         ...
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         """Files for real routers; :class:`ValueError` if there is nothing to write, or a format cannot express it."""
         ...
 
@@ -83,7 +84,9 @@ def _ratios(random_loss: str) -> tuple[float, float]:
     )
 
 
-def answer(selection: Selection, comparing: Comparing, topology: Topology, *, needs_all: bool) -> Answer | RouteStream:
+def answer(
+    selection: Selection, comparing: Comparing, topology: Topology, *, needs_all: bool, to_file: bool = False
+) -> Answer | RouteStream:
     """Search or compare. Routes that no other output needs as a whole are found while they are written.
 
     Raises:
@@ -91,8 +94,8 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
         ValueError: names what is wrong with the topology.
     """
     for metric in comparing.against or []:
-        _require_metric("--against", metric)
-    _require_metric("--metric", selection.metric)
+        _require_metric(f"--against {metric}", metric)
+    _require_metric(f"--metric {selection.metric}", selection.metric)
     search = Search(topology, preset_law)
     for nodes in (selection.sources or [], selection.targets or []):
         for place, node in enumerate(nodes):
@@ -129,6 +132,11 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     if selection.spray and not (selection.disjoint or selection.node_disjoint):
         raise UsageError("--spray goes with --disjoint or --node-disjoint: it sprays over paths that share no link")
     stream = _stream(search, selection)
+    by_throughput = (selection.disjoint or selection.node_disjoint) and (
+        metrics.declared(selection.metric) in metrics.BY_THROUGHPUT
+    )
+    if by_throughput and not to_file:
+        return _throughput_sets(stream, selection)
     if not (selection.certify or selection.spray or needs_all):
         return stream
     found = _whole(stream)
@@ -147,12 +155,12 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology, *, ne
     return _Found(found, certificates)
 
 
-def _require_metric(option: str, text: str, value: str | None = None) -> None:
-    """Refuse what is no metric; ``value`` is that of the option, if it has more than the metric."""
+def _require_metric(place: str, text: str) -> None:
+    """Refuse what is no metric; ``place`` is the option with its value."""
     try:
         metrics.metric(text)
     except ValueError as error:
-        raise UsageError(f"{option} {value or text}: {error}") from None
+        raise UsageError(f"{place}: {error}") from None
 
 
 _SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
@@ -211,12 +219,36 @@ def _checked(search: Search, within: float | None, found: PairRoutes) -> PairRou
     return found
 
 
-def _whole(stream: RouteStream) -> Routes:
+def _throughput_sets(stream: RouteStream, selection: Selection) -> Answer:
+    """Disjoint paths by predicted throughput, with the throughput of each set."""
+    _require_few(stream)
+    stack = metrics.stack_of(selection.metric)
+    if selection.spray and stack in PRESETS:
+        answered(stack)  # before the search, which takes longer
+    most, by_nodes = selection.disjoint or selection.node_disjoint or 0, selection.node_disjoint is not None
+    with Steps(stream.pairs, "searching") as steps:
+        routes, throughputs = stream.search.throughput_sets(
+            selection.metric, most, stream.sources, stream.targets, steps.advance, by_nodes=by_nodes
+        )
+    if selection.spray and stack is not None:
+        return SprayedSets.of(stream.search, stack, most, routes, by_nodes=by_nodes)
+    if selection.spray:
+        from anabranch.cli.spray_answer import Sprayed
+
+        return Sprayed.of(routes)
+    return _Found(routes, {}, throughputs)
+
+
+def _require_few(stream: RouteStream) -> None:
     if stream.pairs > _MOST_PAIRS:
         raise ValueError(
             f"{stream.search.topology.name}: {stream.pairs:,} pairs are more than the {_MOST_PAIRS:,} that --export, --picture and "
             "--certify take; choose some by --from or --to"
         )
+
+
+def _whole(stream: RouteStream) -> Routes:
+    _require_few(stream)
     with Steps(stream.pairs, "searching") as steps:
         return stream.search.answer(stream.question, stream.sources, stream.targets, steps.advance, stream.forwarding)
 
@@ -225,11 +257,16 @@ def _whole(stream: RouteStream) -> Routes:
 class _Found:
     routes: Routes
     certificates: dict[tuple[str, str], Certificate]
+    throughputs: dict[tuple[str, str], Throughput] = field(default_factory=dict)
+    """Of disjoint paths by predicted throughput."""
 
     def document(self) -> dict[str, Any]:
         document = self.routes.document()
         for record in document["routes"]:
-            certificate = self.certificates.get((record["src"], record["dst"]))
+            ends = record["src"], record["dst"]
+            if ends in self.throughputs:
+                record["throughput"] = asdict(self.throughputs[ends])
+            certificate = self.certificates.get(ends)
             if certificate is not None:
                 record["certificate"] = {
                     "lower_bound": certificate.lower_bound_s,
@@ -244,6 +281,8 @@ class _Found:
     def tables(self, most_rows: int) -> Iterator[TextTable]:
         head, rows = tables.routes_table(self.routes)
         yield TextTable(head, rows)
+        if self.throughputs:
+            yield tables.throughput_table(self.routes, self.throughputs)
         if self.certificates:
             holding = sum(certificate.holds for certificate in self.certificates.values())
             lambdas = sum(len(certificate.supports) for certificate in self.certificates.values())
@@ -257,40 +296,19 @@ class _Found:
     def drawing(self) -> str:
         return picture.of_routes(self.routes)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
-        from anabranch.engineering.routes.export import FORMATS, export
-
-        if source_ports and format in FORMATS and "tcp_source_ports" not in FORMATS[format].options:
-            able = " or ".join(name for name, one in FORMATS.items() if "tcp_source_ports" in one.options)
-            raise UsageError(f"--source-port goes with --export {able}, not with {format}")
-        options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
-        return export(self.routes, format, directory, interfaces=interfaces, **options)
-
-    def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
-        """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
-        from anabranch.engineering.routes.export import ExportError
-        from anabranch.engineering.routes.export.openflow import port_range
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
+        from anabranch.engineering.routes.export import export
 
         search = Search(self.routes.topology, preset_law)
         sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
-        by_port: dict[str, Routes] = {}
-        for entry in source_ports:
-            port, equals, metric = entry.partition("=")
-            if not equals:
-                raise UsageError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
-            try:
-                first, last = port_range(port)
-            except ExportError as error:
-                raise UsageError(f"--source-port {entry}: {error}") from None
-            for other in by_port:
-                begin, end = port_range(other)
-                if first <= end and begin <= last:
-                    raise UsageError(f"--source-port {entry}: overlaps with {other}; give one metric for each port")
-            _require_metric("--source-port", metric, entry)
-            by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
-        return by_port
+
+        def routes_by(place: str, metric: str) -> Routes:
+            """Other routes of the same pairs, as in the paper's testbed (section 5.1)."""
+            _require_metric(place, metric)
+            return search.routes(metric, sources, targets, self.routes.forwarding)
+
+        options = separate.options(format, "METRIC", "delay", routes_by)
+        return export(self.routes, format, directory, interfaces=interfaces, **options)
 
 
 @dataclass(frozen=True)
@@ -323,7 +341,5 @@ class _Compared:
     def drawing(self) -> str:
         return picture.of_comparison(self.comparison)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         raise UsageError("--export writes the routes of one metric: leave --compare out")

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from anabranch.cli.exit_status import UsageError
-from anabranch.engineering.predict.spray import DETECTORS, SELECTORS, WIRE_BYTES, SprayedPath, SprayPrice, spray_price
+from anabranch.cli.traffic_classes import TrafficClasses
+from anabranch.engineering.predict.spray import DETECTORS, SELECTORS, SprayPrice, spray_price
 from anabranch.engineering.routes import picture
 from anabranch.engineering.routes.model import Route, Routes
 from anabranch.engineering.routes.quantities import require
+from anabranch.engineering.routes.sprayed_sets import sprayed_paths
 from anabranch.foundation.text_table import TextTable, count
-
-_LEAST_QUEUE = 8
-"""Packets of the shortest queue."""
+from anabranch.network.topologies import Topology
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,8 @@ class Sprayed:
             ValueError: a link lacks a delay, a loss or a capacity.
         """
         require(routes.topology, ["delay", "loss", "widest"])
-        rates = {(link.source, link.target): float(link.capacity_bps or 0) for link in routes.topology.links}
         several = [route for route in routes.routes if len(route.paths) > 1]
-        return cls(routes, {(route.source, route.target): _prices(route, rates) for route in several})
+        return cls(routes, {(route.source, route.target): _prices(route, routes.topology) for route in several})
 
     def document(self) -> dict[str, Any]:
         """The routes, and the prices of each pair."""
@@ -75,23 +73,13 @@ class Sprayed:
         """The paths on the map."""
         return picture.of_routes(self.routes)
 
-    def export(
-        self, format: str, directory: Path, source_ports: list[str] | None, interfaces: Path | None
-    ) -> list[Path]:
+    def export(self, format: str, directory: Path, separate: TrafficClasses, interfaces: Path | None) -> list[Path]:
         """Refuse: the paths are those without ``--spray``."""
         raise UsageError("--export and --spray do not go together: export the same paths without --spray")
 
 
-def _prices(route: Route, rates: dict[tuple[str, str], float]) -> dict[tuple[str, str], SprayPrice]:
-    narrowest = [min(rates[hop] for hop in pairwise(path.nodes)) for path in route.paths]
-    crossing = [
-        (path.delay_s or 0.0) + sum(8 * WIRE_BYTES / rates[hop] for hop in pairwise(path.nodes)) for path in route.paths
-    ]
-    product = 2 * max(crossing) / (8 * WIRE_BYTES)
-    paths = [
-        SprayedPath(delay, rate, max(_LEAST_QUEUE, round(rate * product)))
-        for delay, rate in zip(crossing, narrowest, strict=True)
-    ]
+def _prices(route: Route, topology: Topology) -> dict[tuple[str, str], SprayPrice]:
+    paths = sprayed_paths(route.paths, topology)
     loss = sum(path.loss or 0.0 for path in route.paths) / len(paths)
     return {
         (selector, detector): spray_price(paths, detector=detector, selector=selector, loss=loss)  # type: ignore[arg-type] # the registry's own names

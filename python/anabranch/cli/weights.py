@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _MOST_WEIGHT = 65535
 _TITLES = {"hop-count": "hop count", "inverse-capacity": "inverse capacity", "found": "weights found"}
+_BY_SEGMENTS = ("segment-routing", "srv6", "frr-segment-routing")
+"""The exports that have intermediate nodes."""
 
 
 @Parameter(name="*", group=SEARCH)
@@ -115,9 +117,9 @@ def weights(
 
     between("--max-weight", searching.max_weight, searching.max_weight, 1, _MOST_WEIGHT)
     between("--labels", searching.labels, searching.labels, 1, 2)
-    if searching.labels == 2 and exporting.export not in (None, "segment-routing"):
+    if searching.labels == 2 and exporting.export not in (None, *_BY_SEGMENTS):
         raise UsageError(
-            f"--export {exporting.export}: has no segments of weights; with --labels 2 only segment-routing has"
+            f"--export {exporting.export}: has no segments of weights; with --labels 2 only {', '.join(_BY_SEGMENTS)} have"
         )
     limit_s = seconds("--limit", searching.limit)
     if not limit_s > 0:

@@ -296,8 +296,8 @@ def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         first=pl.col("first").min(),
     )
     joined = table.join(intervals, on=by, how="left", nulls_equal=True)
-    joined = joined.join(makespans, on=by, how="left", nulls_equal=True)
-    return joined.with_columns(half_widths("_means").alias("fct_interval_s")).drop("_means")
+    joined = joined.with_columns(half_widths("_means").alias("fct_interval_s")).drop("_means")
+    return joined.join(makespans, on=by, how="left", nulls_equal=True)
 
 
 def _figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:

@@ -19,7 +19,7 @@ class Message(NamedTuple):
     """Earlier messages that come to its source, or that its source sends: it starts when they are over."""
 
 
-class Algorithm(NamedTuple):
+class AllReduce(NamedTuple):
     """How hosts reduce their data to one result that all of them have."""
 
     messages: Callable[[int, int], Iterator[Message]]
@@ -84,9 +84,9 @@ def _size(first: int, end: int, parts: int, size: int) -> int:
 
 
 ALL_REDUCE = {
-    "all-reduce-ring": Algorithm(_ring, lambda hosts: 2 * hosts * (hosts - 1), False, lambda hosts: hosts),
-    "all-reduce-butterfly": Algorithm(_doubling, lambda hosts: hosts * (hosts.bit_length() - 1), True, lambda _: 1),
-    "all-reduce-halving": Algorithm(
+    "all-reduce-ring": AllReduce(_ring, lambda hosts: 2 * hosts * (hosts - 1), False, lambda hosts: hosts),
+    "all-reduce-butterfly": AllReduce(_doubling, lambda hosts: hosts * (hosts.bit_length() - 1), True, lambda _: 1),
+    "all-reduce-halving": AllReduce(
         _halving, lambda hosts: 2 * hosts * (hosts.bit_length() - 1), True, lambda hosts: hosts
     ),
 }

@@ -34,10 +34,10 @@ class _Trigger:
 
 
 def flows(text: str, source: str) -> tuple[list[Flow], list[After]]:
-    """The flows, each behind those that it waits for, and their dependencies.
+    """The flows, each behind the flows that it waits for, and their dependencies.
 
     A flow whose source is the triggering flow's destination waits until all data is delivered there, with either kind of trigger. One of the same
-    source waits until all data is acknowledged. Those that a multishot trigger starts follow its causes in the order of the file.
+    source waits until all data is acknowledged. The flows that a multishot trigger starts follow its causes in the order of the file.
 
     Raises:
         ValueError: names the file, the line, its value and what would be right.
@@ -163,7 +163,7 @@ def _dependencies(found: Sequence[Flow], triggers: dict[int, _Trigger], source: 
 
 
 def _in_order(found: Sequence[Flow], after: Sequence[After], source: str) -> tuple[list[Flow], list[After]]:
-    """Every flow behind those that it waits for, else in the order of the file."""
+    """Every flow behind the flows that it waits for, else in the order of the file."""
     left = [0] * len(found)
     followers: dict[int, list[int]] = {}
     for flow, earlier in after:

@@ -31,7 +31,7 @@ Metric = Annotated[
 
 
 class Disjoint(Table):
-    """At most this many disjoint paths of least total weight (Suurballe).
+    """At most this many disjoint paths of least total weight (Suurballe), or by predicted throughput those that have the most together.
 
     They share what every path must take at its ends, such as a host's access link.
     """
@@ -51,7 +51,7 @@ class Shortest(Table):
 class Within(Table):
     """The loopless paths that cost at most a share more than the best, best first.
 
-    By a metric that adds up or ``tcpbp-exact``. With ``select = "weighted"`` their shares are inversely proportional to their costs.
+    By a metric that adds up, ``tcpbp-exact`` or ``goodput:STACK``. With ``select = "weighted"`` their shares are inversely proportional to their costs.
     """
 
     within: Excess = Field(description="By how much a path may cost more, as a share of the least cost: 0.05 is 5 %.")
@@ -173,7 +173,9 @@ class Routing(Table):
         if self.hash is not None and self.selector != "hash":
             raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
         explicit = len(self.paths) if isinstance(self.paths, list) else None
-        by_cost = isinstance(self.paths, Within) and self.weights is None
+        by_throughput = metrics.declared(self.metric) in metrics.BY_THROUGHPUT
+        by_cost = isinstance(self.paths, Within) or (isinstance(self.paths, Disjoint) and by_throughput)
+        by_cost = by_cost and self.weights is None
         if not by_cost and (self.selector == "weighted") != (self.weights is not None):
             raise ValueError('select = "weighted" and weights go together')
         if self.weights is not None and len(self.weights) != explicit:
@@ -183,22 +185,21 @@ class Routing(Table):
         return self
 
     def _check_metric(self) -> None:
-        if isinstance(self.paths, Disjoint) and self.metric not in metrics.SUMS:
+        by_throughput = metrics.declared(self.metric) in metrics.BY_THROUGHPUT
+        if isinstance(self.paths, Disjoint | Within) and self.metric not in metrics.SUMS and not by_throughput:
+            kind = "disjoint paths" if isinstance(self.paths, Disjoint) else "paths within a share of the least cost"
             raise ValueError(
-                f'disjoint paths go by a metric that adds up: {", ".join(metrics.SUMS)}, not "{self.metric}"'
+                f"{kind} go by a metric that adds up or by predicted throughput: {', '.join(metrics.SUMS)}, tcpbp-exact or "
+                f'{metrics.GOODPUT}, not "{self.metric}"'
             )
-        if isinstance(self.paths, Within) and self.metric not in (*metrics.SUMS, "tcpbp-exact"):
-            raise ValueError(
-                "paths within a share of the least cost go by a metric that adds up or by tcpbp-exact: "
-                f'{", ".join(metrics.SUMS)} or tcpbp-exact, not "{self.metric}"'
-            )
-        if metrics.declared(self.metric) not in metrics.BY_THROUGHPUT:
+        if not by_throughput:
             return
         if self.paths is None and self.select is not None:
             raise ValueError(f'"{self.metric}" has no equal-cost next hops; leave select out, or give paths')
-        if isinstance(self.paths, Shortest) and self.paths.shortest > 1 and self.metric != "tcpbp-exact":
+        several = isinstance(self.paths, Within) or (isinstance(self.paths, Shortest) and self.paths.shortest > 1)
+        if several and self.metric == "tcpbp":
             raise ValueError(
-                f'the search by "{self.metric}" finds one path: paths = {{ shortest = 1 }}, or leave paths out to forward hop '
+                'the search by "tcpbp" finds one path: paths = { shortest = 1 }, or leave paths out to forward hop '
                 'by hop; for several paths use metric = "tcpbp-exact"'
             )
 

@@ -284,3 +284,74 @@ def test_candidates_that_are_none_are_refused(
 ) -> None:
     assert status([*triangle, *given]) != 0
     assert expected in capsys.readouterr().err
+
+
+TAIL = RING + "E,F,10Mbps,1ms\n"
+"""The ring with a node behind a bridge."""
+
+
+def test_failures_and_backups_are_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bridge's node has no backup; the load after each failure that the file has is that of ``robust --judge``'s rules."""
+    (tmp_path / "ring.csv").write_text(TAIL)
+    given = ["plan", str(tmp_path / "ring.csv"), "--hose", "2Mbps", "--fail", "links", "--backup", "disjoint"]
+    assert (
+        status(
+            [
+                *given,
+                "--load",
+                "0.65",
+                "--out",
+                str(tmp_path / "plans"),
+                "--export",
+                "json",
+                "--into",
+                str(tmp_path / "json"),
+            ]
+        )
+        == 0
+    )
+    shown = capsys.readouterr()
+    assert "after failure load at most 0.6" in shown.out
+    assert "throughput at least 200 Mbit/s, after E - F" in shown.out
+    assert "E - F cuts A -> F, B -> F, C -> F and 7 more" in shown.out
+    assert "backup paths  20 of 30 pairs on single paths have one" in shown.out
+    assert "none      A -> F, " in shown.out
+    assert "Backup paths: json files have none; plan.json (--out) and --json have them" in shown.err
+    plan = json.loads((tmp_path / "plans/plan.json").read_text())
+    assert len(plan["failures"]) == 7
+    assert max(one["worst_case_load"] for one in plan["failures"]) == plan["worst_case_load_after_failures"] <= 0.65
+    assert {one["failure"]: one["throughput_total_bps"] for one in plan["failures"]}["E - F"] == 200e6
+    for split in plan["splits"]:
+        assert (split["backup"] is None) == ("F" in (split["src"], split["dst"]))
+    compile_run(Scenario.load(tmp_path / "plans/plan.toml").cases[0], 1)
+
+
+def test_cut_pairs_on_single_paths_are_named_with_the_way_out(ring: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["plan", str(ring / "ring.csv"), "--matrix", str(ring / "matrix.csv"), "--fail", "nodes"]) == 0
+    shown = capsys.readouterr().out
+    assert "cuts C -> E" in shown
+    assert "a pair on a single path needs a backup: --backup disjoint" in shown
+    assert "HYBRID-HOP" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--fail", "routers"], '--fail routers: must be "links", links=2, "nodes", or a file of groups of links'),
+        (["--fail", "links", "--front"], "--front does not go with --fail"),
+        (
+            ["--stack", "linux-cubik"],
+            '--stack linux-cubik: there is no stack of this name; did you mean "linux-cubic"?',
+        ),
+        (
+            ["--stack", "linux-bbr"],
+            "--stack linux-bbr: its congestion control bbr has no spray price; possible: newreno, cubic",
+        ),
+        (["--stack", "cubic", "--tolerant", "none"], "--stack cubic: no pair has it"),
+    ],
+)
+def test_what_failures_and_stacks_cannot_be(
+    options: list[str], said: str, ring: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["plan", str(ring / "ring.csv"), "--hose", "2Mbps", *options]) != 0
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -1,6 +1,7 @@
 """The three methods find the same optimum, and prove it."""
 
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -124,6 +125,41 @@ def test_any_weights_prove_a_bound() -> None:
             network, model, Weighted(link, pair, amount, random.exponential(size=network.links))
         )
         assert lower_bounds.over_all_paths(network, priced)[0] <= optimum * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_prices_made_for_a_few_pairs_at_a_time_prove_the_same_bounds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = random_network(seed)
+    model, random = random_model(network, seed), np.random.default_rng(seed)
+    many = len(model.matrices) if isinstance(model, robust.Matrices) else network.pairs
+    link, which = random.integers(0, network.links, 30), random.integers(0, many, 30)
+    weighted = Weighted(link, which, random.exponential(size=30), random.exponential(size=network.links))
+    candidates = robust.shortest(network, 3)
+    found = []
+    for size in (2**22, network.links * 3, 1):
+        monkeypatch.setattr(lower_bounds, "_TABLE", size)
+        priced = lower_bounds.prices(network, model, weighted)
+        bound, least, (pair, start, links) = lower_bounds.over_all_paths(network, priced)
+        found.append((lower_bounds.over_candidates(candidates, priced)[0], bound, least, pair, start, links))
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(one, same, rtol=1e-12)
+
+
+def test_a_bound_needs_little_memory_for_many_pairs() -> None:
+    """200 nodes in a ring: a table of all pairs and links would have 127 MB."""
+    links = [(str(node), str((node + step) % 200)) for node in range(200) for step in (1, -1)]
+    topology = Topology("ring", tuple(Node(str(node)) for node in range(200)), tuple(Link(*ends) for ends in links))
+    network = Network.of(topology, 1e9)
+    problem = robust.Problem.over_all_paths(network, robust.hose(network, 1e6))
+    tracemalloc.start()
+    bound = problem.nodes_proof.bound
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bound > 0
+    assert peak < 100e6  # two tables of 34 MB for a few pairs, and the arrays of all pairs
 
 
 def test_a_falsified_routing_is_found_out() -> None:

@@ -15,6 +15,7 @@ from anabranch.engineering.robust.failures import single_links
 from anabranch.engineering.robust.judged_files import routing_of
 from anabranch.engineering.robust.judging import judge, ospf
 from anabranch.engineering.robust.lp import LinearProgram
+from anabranch.engineering.routes.export import ExportError, export, read_back
 from anabranch.engineering.weights.intermediate_nodes import unit_flows
 from anabranch.foundation.array_types import Floats
 from anabranch.network import topologies
@@ -160,13 +161,61 @@ def test_segment_lists_have_at_most_two_labels_and_the_same_load(
     assert len(lists) == 14 * 13
 
 
+def test_srv6_has_the_same_load_but_for_the_rounding_of_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read back from the kernel's routes alone: tunnels with their weights, and equal-cost routes to the locators."""
+    monkeypatch.chdir(tmp_path)
+    given = [
+        "weights",
+        "nsfnet",
+        "--capacity",
+        "500Mbps",
+        "--matrix",
+        "gravity=2Gbps",
+        "--limit",
+        "0.3s",
+        "--labels",
+        "2",
+    ]
+    assert status([*given, "--export", "srv6", "--into", "out", "--json"]) == 0
+    printed = capsys.readouterr()
+    load = json.loads(printed.out)["two_segments"]["load"]
+    read = float(printed.err.partition("read back from out: ")[2].split()[0])
+    assert read == pytest.approx(load, rel=0.01)
+    texts = "".join(file.read_text(encoding="utf-8") for file in Path("out").glob("*.routes.batch"))
+    tunnels = [line for line in texts.splitlines() if "encap seg6 mode" in line]
+    counts = {part.split(" ")[0].count(",") + 1 for line in tunnels for part in line.split("segs ")[1:]}
+    assert 2 in counts
+    assert counts <= {1, 2, 3}, "a link of the source, the intermediate node, and the end of the tunnel"
+    assert "net.ipv6.seg6_flowlabel = 1" in Path("out/n1.sysctl.conf").read_text(encoding="utf-8")
+
+
+def test_one_intermediate_node_is_a_policy_of_frr(tmp_path: Path) -> None:
+    """From 1 to 14 over node 5, on the shortest paths by hops to it and from it; FRR has no shares, so two ways are refused."""
+    routes = weights.as_routes(NSFNET, np.ones(NSFNET.links))
+    export(routes, "frr-segment-routing", tmp_path / "out", igp="cost", via={("1", "14"): [("5", 1.0)]})
+    found = read_back(tmp_path / "out", NSFNET.topology).paths
+    graph = nx.DiGraph(zip(NSFNET.sources.tolist(), NSFNET.targets.tolist(), strict=True))
+    named = nx.relabel_nodes(graph, dict(enumerate(NSFNET.names)))
+    both = product(nx.all_shortest_paths(named, "1", "5"), nx.all_shortest_paths(named, "5", "14"))
+    assert {nodes for nodes, _ in found["1", "14"]} == {(*one, *other[1:]) for one, other in both}
+    assert sum(share for _, share in found["1", "14"]) == pytest.approx(1)
+    direct = {tuple(nodes) for nodes in nx.all_shortest_paths(named, "2", "14")}
+    assert {nodes for nodes, _ in found["2", "14"]} == direct
+    with pytest.raises(ExportError, match="'1' -> '14': has 2 paths; an SR policy of FRR has one"):
+        export(
+            routes, "frr-segment-routing", tmp_path / "out", igp="cost", via={("1", "14"): [("5", 0.5), (None, 0.5)]}
+        )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--labels", "3"], "--labels 3: must be from 1 to 2"),
         (
             ["--labels", "2", "--export", "frr-ospf"],
-            "--export frr-ospf: has no segments of weights; with --labels 2 only segment-routing has",
+            "--export frr-ospf: has no segments of weights; with --labels 2 only segment-routing, srv6, frr-segment-routing have",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 //! One value for all packets of a flow.
 
-use super::{EntropyPolicy};
+use super::EntropyPolicy;
 use crate::rng::Stream;
 use crate::units::Time;
 

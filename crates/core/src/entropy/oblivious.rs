@@ -1,7 +1,7 @@
 //! All values in turn, in an order drawn anew each round: what returns does not count.
 
+use super::EntropyPolicy;
 use super::rounds::Rounds;
-use super::{EntropyPolicy};
 use crate::rng::{Sequence, Stream};
 use crate::units::Time;
 

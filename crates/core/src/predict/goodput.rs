@@ -4,12 +4,10 @@
 //! packet engine sends a flow over such a path until it has lost [`LOST`] packets.
 
 use crate::packet::{DisciplineSpec, LossSpec, Simulation};
+use crate::predict::bulk;
 use crate::predict::network::{PredictError, Watch, predict};
-use crate::routing::{GoodputLaw, Metric};
-use crate::spec::{
-    ApplicationSpec, Granularity, HashField, HopsSpec, LinkSpec, MetricSpec, QueueLimit, QueueSpec, RoutingSpec,
-    RunSpec, Selector, SenderProgram, StackSpec, TrafficSpec, TransportSpec,
-};
+use crate::routing::GoodputLaw;
+use crate::spec::{LinkSpec, QueueLimit, QueueSpec, RunSpec, StackSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::units::{Duration, Rate};
@@ -117,38 +115,7 @@ fn run(stack: &StackSpec, paths: &[Path], duration_s: f64) -> RunSpec {
         let (one, other) = (2 * index, 2 * index + 1);
         [link(one, other, path, Some(LossSpec::bernoulli(path.loss))), link(other, one, path, None)]
     };
-    RunSpec {
-        seed: 1,
-        duration: Duration::from_secs_f64(duration_s),
-        warm_up: Duration::ZERO,
-        sample: None,
-        nodes: (0..2 * paths.len()).map(|node| node.to_string()).collect(),
-        links: paths.iter().enumerate().flat_map(both).collect(),
-        stacks: vec![stack.clone()],
-        routings: vec![RoutingSpec {
-            name: String::new(),
-            hops: HopsSpec::Shortest { metric: MetricSpec::One(Metric::HopCount) },
-            select: Selector::Hash,
-            per: Granularity::Flow,
-            hash: vec![HashField::Source],
-            acks: None,
-            reconverge: None,
-            link_state: None,
-        }],
-        traffic: vec![TrafficSpec {
-            name: String::new(),
-            pairs: (0..paths.len()).map(|index| (2 * index as u32, 2 * index as u32 + 1)).collect(),
-            flows_per_pair: 1,
-            transport: TransportSpec::Tcp { stack: 0 },
-            routing: 0,
-            start: Duration::ZERO,
-            stagger: Duration::ZERO,
-            stop: None,
-            application: ApplicationSpec::Bulk { bytes: None },
-            sender: SenderProgram::default(),
-        }],
-        events: Vec::new(),
-        captures: Vec::new(),
-        schedules: Vec::new(),
-    }
+    let links = paths.iter().enumerate().flat_map(both).collect();
+    let pairs = (0..paths.len() as u32).map(|index| (2 * index, 2 * index + 1)).collect();
+    bulk::run(stack, links, pairs, None, Duration::from_secs_f64(duration_s), 1)
 }

@@ -4,6 +4,7 @@
 //! their arguments and the range of losses in which they hold. The functions expect arguments in the domains that [`models`]
 //! names. They check nothing.
 
+mod bulk;
 pub mod goodput;
 pub mod models;
 pub mod network;

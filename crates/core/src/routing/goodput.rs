@@ -99,7 +99,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     /// Any table that has the three monotonicities, with plateaus.
-    fn any_law() -> impl Strategy<Value = GoodputLaw> {
+    pub fn any_law() -> impl Strategy<Value = GoodputLaw> {
         (1_usize..4, prop::collection::vec(0..40_u32, 48)).prop_map(|(rates, values)| {
             let goodput_bps = values.iter().map(|value| 1e4 * 1.3_f64.powi(*value as i32)).collect::<Vec<_>>();
             GoodputLaw {
@@ -113,7 +113,7 @@ pub(super) mod tests {
         })
     }
 
-    fn any_links(nodes: NodeId) -> impl Strategy<Value = Vec<Link>> {
+    pub fn any_links(nodes: NodeId) -> impl Strategy<Value = Vec<Link>> {
         let loss =
             prop_oneof![1 => Just(0.0), 1 => Just(0.01), 4 => (-6.0..-0.2_f64).prop_map(|power| 10_f64.powf(power))];
         let rate = prop_oneof![Just(50_000_u64), Just(500_000), Just(5_000_000), 10_000..100_000_000_u64];

@@ -28,7 +28,7 @@ const PICOSECONDS: f64 = 1e12;
 
 /// The criteria of a path. They are exact: delay and loss are sums of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Criteria {
+pub(super) struct Criteria {
     /// Picoseconds.
     delay: u128,
     /// -ln(1 - p) in units of 2^-58.
@@ -39,14 +39,26 @@ struct Criteria {
 
 impl Criteria {
     /// A path of no links.
-    const NOTHING: Criteria = Criteria { delay: 0, log_loss: 0, rate: Reverse(u64::MAX) };
+    pub(super) const NOTHING: Criteria = Criteria { delay: 0, log_loss: 0, rate: Reverse(u64::MAX) };
 
-    fn and(self, other: Criteria) -> Criteria {
+    /// Of this path and another, one after the other.
+    pub(super) fn and(self, other: Criteria) -> Criteria {
         Criteria {
             delay: self.delay + other.delay,
             log_loss: self.log_loss + other.log_loss,
             rate: self.rate.max(other.rate),
         }
+    }
+
+    /// The goodput that a law predicts for such a path, bit/s.
+    pub(super) fn goodput(self, law: &GoodputLaw) -> f64 {
+        let Criteria { delay, rate: Reverse(rate), .. } = self;
+        law.at(delay as f64 / PICOSECONDS, self.loss(), rate as f64)
+    }
+
+    /// The ratio of packets lost.
+    pub(super) fn loss(self) -> f64 {
+        -libm::expm1(-(self.log_loss as f64) / LOSS_UNITS)
     }
 
     fn is_at_least_as_good_as(self, other: Criteria) -> bool {
@@ -125,7 +137,8 @@ impl<'a> ParetoTowards<'a> {
     pub fn paths_from(&self, source: NodeId, most_labels: usize) -> Result<Vec<Vec<LinkId>>, RoutingError> {
         let mut settled: Vec<Vec<Label>> = vec![Vec::new(); self.graph.nodes()];
         let mut count = 0;
-        let mut waiting: BinaryHeap<_> = self.first(source).map(Reverse).into_iter().collect();
+        let mut waiting: BinaryHeap<_> =
+            self.label(source, Criteria::NOTHING, Vec::new()).map(Reverse).into_iter().collect();
         while let Some(Reverse(next)) = waiting.pop() {
             let arrived = &settled[self.destination as usize];
             let is_beaten = if next.node == self.destination {
@@ -142,7 +155,7 @@ impl<'a> ParetoTowards<'a> {
                 return Err(RoutingError::TooManyLabels { src: source, dst: self.destination, most: most_labels });
             }
             if next.node != self.destination {
-                waiting.extend(self.onward(&next).map(Reverse));
+                waiting.extend(self.onward(&next, |_| true).map(Reverse));
             }
             settled[next.node as usize].push(next);
         }
@@ -152,9 +165,6 @@ impl<'a> ParetoTowards<'a> {
     /// The path from `source` of the greatest predicted goodput, over links that are up. Among paths of equal goodput, the one
     /// with the least delay, then the least loss, the greatest rate, the fewest hops and the lowest links.
     ///
-    /// The criteria of a label promise at least the goodput of every path that continues it. So the first path that arrives in
-    /// the order of these promises is the best one. A label that another one at its node dominates leads to nothing better.
-    ///
     /// # Errors
     /// As [`Self::paths_from`].
     pub fn best_from(
@@ -163,15 +173,28 @@ impl<'a> ParetoTowards<'a> {
         most_labels: usize,
         law: &GoodputLaw,
     ) -> Result<Option<Vec<LinkId>>, RoutingError> {
-        let promising = |label: Label| {
-            let Criteria { delay, log_loss, rate: Reverse(rate) } = label.whole;
-            let loss = -libm::expm1(-(log_loss as f64) / LOSS_UNITS);
-            let goodput = law.at(delay as f64 / PICOSECONDS, loss, rate as f64);
-            Promising(goodput, label)
-        };
+        self.best_onward(Criteria::NOTHING, source, |_| true, most_labels, law)
+    }
+
+    /// The links from `node` on of the best path that begins with these criteria there, over `open` links that are up.
+    ///
+    /// The criteria of a label promise at least the goodput of every path that continues it. So the first path that arrives in
+    /// the order of these promises is the best one. A label that another one at its node dominates leads to nothing better.
+    ///
+    /// # Errors
+    /// As [`Self::paths_from`].
+    pub(super) fn best_onward(
+        &self,
+        begun: Criteria,
+        node: NodeId,
+        open: impl Fn(LinkId) -> bool,
+        most_labels: usize,
+        law: &GoodputLaw,
+    ) -> Result<Option<Vec<LinkId>>, RoutingError> {
+        let promising = |label: Label| Promising(label.whole.goodput(law), label);
         let mut settled: Vec<Vec<Label>> = vec![Vec::new(); self.graph.nodes()];
         let mut count = 0;
-        let mut waiting: BinaryHeap<_> = self.first(source).map(promising).into_iter().collect();
+        let mut waiting: BinaryHeap<_> = self.label(node, begun, Vec::new()).map(promising).into_iter().collect();
         while let Some(Promising(_, next)) = waiting.pop() {
             if next.node == self.destination {
                 return Ok(Some(next.links));
@@ -181,22 +204,27 @@ impl<'a> ParetoTowards<'a> {
             }
             count += 1;
             if count > most_labels {
-                return Err(RoutingError::TooManyLabels { src: source, dst: self.destination, most: most_labels });
+                return Err(RoutingError::TooManyLabels { src: node, dst: self.destination, most: most_labels });
             }
-            waiting.extend(self.onward(&next).map(promising));
+            waiting.extend(self.onward(&next, &open).map(promising));
             settled[next.node as usize].push(next);
         }
         Ok(None)
     }
 
-    /// The label of no links at `source`, if there is a path to the destination.
-    fn first(&self, source: NodeId) -> Option<Label> {
-        self.label(source, Criteria::NOTHING, Vec::new())
+    /// The criteria of a link.
+    pub(super) fn of_link(&self, link: LinkId) -> Criteria {
+        self.links[link as usize]
     }
 
-    /// The labels that continue one by a link.
-    fn onward(&self, label: &Label) -> impl Iterator<Item = Label> {
-        self.graph.out_links(label.node).filter_map(|link| {
+    /// The best value of each criterion from a node to the destination, each by a separate path; `None` if there is no path.
+    pub(super) fn ahead(&self, node: NodeId) -> Option<Criteria> {
+        self.ahead[node as usize]
+    }
+
+    /// The labels that continue one by an open link.
+    fn onward(&self, label: &Label, open: impl Fn(LinkId) -> bool) -> impl Iterator<Item = Label> {
+        self.graph.out_links(label.node).filter(move |&link| open(link)).filter_map(|link| {
             let so_far = label.so_far.and(self.links[link as usize]);
             self.label(self.graph.link(link).dst, so_far, [&label.links[..], &[link]].concat())
         })

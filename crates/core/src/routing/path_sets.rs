@@ -1,13 +1,15 @@
 //! The explicit paths of a routing, for one pair or many.
 
+use super::disjoint_sets::DisjointSets;
+use super::goodput_paths::{GoodputTowards, Prospect};
 use super::near_equal::{check_threshold, near_equal, shares};
 use super::pareto::ParetoTowards;
 use super::routes::{PairRoutes, PathCost};
 use super::tcpbp::Label;
 use super::tcpbp::onward::BestTowards;
 use super::{
-    Graph, IsotoneWeights, Lexicographic, NodeDisjoint, Path, PathWeight, RoutingError, Towards, Weight, WeightedPath,
-    additive_weights, disjoint_paths, explicit, isotone_weights, throughput_paths,
+    GoodputLaw, Graph, IsotoneWeights, Lexicographic, NodeDisjoint, Path, PathWeight, RoutingError, Towards, Weight,
+    WeightedPath, additive_weights, disjoint_paths, explicit, isotone_weights, throughput_paths,
 };
 use crate::spec::{Disjointness, HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
@@ -17,10 +19,13 @@ enum Method<'a> {
     NodeDisjoint(NodeDisjoint, usize),
     Shortest(Vec<Weight>, usize),
     ShortestLexicographic(Vec<Lexicographic>, usize),
-    BestByThroughput(usize),
+    DisjointByThroughput(&'a ThroughputMetric, usize, Disjointness),
+    BestByTcpbp(usize),
+    BestByGoodput(&'a GoodputLaw, usize),
     OnePath(&'a ThroughputMetric),
     NearEqual(Vec<Weight>, f64, usize),
-    NearEqualByThroughput(f64, usize),
+    NearEqualByTcpbp(f64, usize),
+    NearEqualByGoodput(&'a GoodputLaw, f64, usize),
     Given(&'a [Vec<NodeId>], &'a [f64]),
 }
 
@@ -54,6 +59,9 @@ impl<'a> Method<'a> {
             HopsSpec::Disjoint { paths: 0, .. }
             | HopsSpec::KShortest { paths: 0, .. }
             | HopsSpec::NearEqual { paths: 0, .. } => return Err(RoutingError::NoPathsWanted),
+            HopsSpec::Disjoint { metric: MetricSpec::Throughput(metric), paths, by } => {
+                Method::DisjointByThroughput(metric, *paths as usize, *by)
+            }
             HopsSpec::Disjoint { metric, paths, by } => {
                 let (weights, most) = (additive_weights(graph, metric)?, *paths as usize);
                 match by {
@@ -62,9 +70,10 @@ impl<'a> Method<'a> {
                 }
             }
             HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => match metric {
-                ThroughputMetric::TcpbpExact => Method::BestByThroughput(*paths as usize),
+                ThroughputMetric::TcpbpExact => Method::BestByTcpbp(*paths as usize),
                 metric if *paths == 1 => Method::OnePath(metric),
-                metric => return Err(RoutingError::OnePathOnly { metric: metric.name() }),
+                ThroughputMetric::Goodput(law) => Method::BestByGoodput(law, *paths as usize),
+                metric @ ThroughputMetric::Tcpbp => return Err(RoutingError::OnePathOnly { metric: metric.name() }),
             },
             HopsSpec::KShortest { metric, paths } => match isotone_weights(graph, metric)? {
                 IsotoneWeights::Additive(weights) => Method::Shortest(weights, *paths as usize),
@@ -74,10 +83,11 @@ impl<'a> Method<'a> {
                 check_threshold(*threshold)?;
                 let most = *paths as usize;
                 match metric {
-                    MetricSpec::Throughput(ThroughputMetric::TcpbpExact) => {
-                        Method::NearEqualByThroughput(*threshold, most)
+                    MetricSpec::Throughput(ThroughputMetric::TcpbpExact) => Method::NearEqualByTcpbp(*threshold, most),
+                    MetricSpec::Throughput(ThroughputMetric::Goodput(law)) => {
+                        Method::NearEqualByGoodput(law, *threshold, most)
                     }
-                    MetricSpec::Throughput(metric) => {
+                    MetricSpec::Throughput(metric @ ThroughputMetric::Tcpbp) => {
                         return Err(RoutingError::OnePathOnly { metric: metric.name() });
                     }
                     _ => Method::NearEqual(additive_weights(graph, metric)?, *threshold, most),
@@ -97,9 +107,21 @@ impl<'a> Method<'a> {
             Method::NodeDisjoint(ref search, most) => Box::new(move |src| Ok(equally(search.paths(src, dst, most)))),
             Method::Shortest(ref weights, most) => shortest(graph, weights, dst, most),
             Method::ShortestLexicographic(ref weights, most) => shortest(graph, weights, dst, most),
-            Method::BestByThroughput(most) => {
+            Method::DisjointByThroughput(metric, most, by) => {
+                let sets = DisjointSets::new(graph, metric, dst, by)?;
+                Box::new(move |src| Ok(sets.from(src, most)?.map_or_else(Vec::new, |set| set.paths)))
+            }
+            Method::BestByTcpbp(most) => {
                 let towards = BestTowards::new(graph, dst)?;
                 Box::new(move |src| Ok(equally(towards.paths_from(src).take(most))))
+            }
+            Method::BestByGoodput(law, most) => {
+                let towards = GoodputTowards::new(graph, dst, law)?;
+                Box::new(move |src| {
+                    let paths = equally(towards.paths_from(src).take(most));
+                    towards.check()?;
+                    Ok(paths)
+                })
             }
             Method::OnePath(metric) => Box::new(move |src| {
                 let found = throughput_paths(graph, metric, dst)?(src)?;
@@ -109,11 +131,20 @@ impl<'a> Method<'a> {
                 let towards = Towards::new(graph, weights, dst);
                 Box::new(move |src| Ok(by_cost(near_equal(towards.paths_from(src), sum, threshold).take(most), sum)))
             }
-            Method::NearEqualByThroughput(threshold, most) => {
+            Method::NearEqualByTcpbp(threshold, most) => {
                 let towards = BestTowards::new(graph, dst)?;
                 Box::new(move |src| {
                     let paths = near_equal(towards.paths_from(src), Label::cost, threshold).take(most);
                     Ok(by_cost(paths, Label::cost))
+                })
+            }
+            Method::NearEqualByGoodput(law, threshold, most) => {
+                let towards = GoodputTowards::new(graph, dst, law)?;
+                Box::new(move |src| {
+                    let inverse = |path: &Prospect| 1.0 / path.goodput_bps();
+                    let paths = by_cost(near_equal(towards.paths_from(src), inverse, threshold).take(most), inverse);
+                    towards.check()?;
+                    Ok(paths)
                 })
             }
             Method::Given(paths, weights) => {
@@ -130,7 +161,8 @@ fn check_pair(graph: &Graph, src: NodeId, dst: NodeId) -> Result<(), RoutingErro
 }
 
 /// The explicit paths of a routing from `src` to `dst`, at least one: computed paths shortest first, given paths as given. Their weights
-/// add up to 1. The weights of near-equal paths are inversely proportional to their costs, those of other computed paths are equal.
+/// add up to 1. The weights of near-equal paths are inversely proportional to their costs. Those of disjoint paths by predicted
+/// throughput are proportional to it. Those of other computed paths are equal.
 ///
 /// Given paths over a link that is down are left out. Given paths between other nodes are not checked.
 ///
@@ -179,6 +211,56 @@ pub fn pareto_sets(graph: &Graph, pairs: &[(NodeId, NodeId)], most_labels: usize
             Ok(towards.paths_from(src, most_labels)?.into_iter().map(|links| (links, 1.0)).collect())
         }))
     })
+}
+
+/// Disjoint paths by predicted throughput, with the throughput of each pair's set: bit/s, or 1 / (delay x sqrt(loss)).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThroughputSets {
+    /// The paths, with shares in proportion to their throughput.
+    pub routes: PairRoutes,
+    /// Throughput of all paths of each pair; 0 without a path.
+    pub together: Vec<f64>,
+    /// Throughput of each pair's best path.
+    pub alone: Vec<f64>,
+    /// No set of as many paths has more.
+    pub at_most: Vec<f64>,
+}
+
+/// The disjoint paths of these pairs that have the most predicted throughput together.
+///
+/// # Errors
+/// [`RoutingError`]: a node that does not exist, a pair of one node, no paths wanted, or too many labels.
+pub fn throughput_sets(
+    graph: &Graph,
+    metric: &ThroughputMetric,
+    pairs: &[(NodeId, NodeId)],
+    most: usize,
+    by: Disjointness,
+) -> Result<ThroughputSets, RoutingError> {
+    if most == 0 {
+        return Err(RoutingError::NoPathsWanted);
+    }
+    let mut found = ThroughputSets::default();
+    let spec = MetricSpec::Throughput(metric.clone());
+    let cost = PathCost::new(graph, &spec);
+    let mut prepared: Option<(NodeId, DisjointSets)> = None;
+    for &(src, dst) in pairs {
+        check_pair(graph, src, dst)?;
+        let sets = match prepared.take() {
+            Some((same, sets)) if same == dst => sets,
+            _ => DisjointSets::new(graph, metric, dst, by)?,
+        };
+        let set = sets.from(src, most)?;
+        prepared = Some((dst, sets));
+        let values = set.as_ref().map_or((0.0, 0.0, 0.0), |set| (set.together, set.alone, set.at_most));
+        found.together.push(values.0);
+        found.alone.push(values.1);
+        found.at_most.push(values.2);
+        let (links, rates): (Vec<_>, Vec<f64>) = set.map_or_else(Vec::new, |set| set.paths).into_iter().unzip();
+        found.routes.push(&cost, src, dst, links);
+        found.routes.share_last(&rates);
+    }
+    Ok(found)
 }
 
 /// Finds the paths of pairs, destination by destination, and lists them in the order of the pairs.

@@ -192,8 +192,16 @@ impl PairRoutes {
         found
     }
 
-    /// Gives the paths of each pair shares in proportion to the inverse of the cost. If some cost nothing, only they stay.
-    pub fn weighted_by_cost(&self) -> PairRoutes {
+    /// Gives the paths added last shares in proportion to these values.
+    pub fn share_last(&mut self, values: &[f64]) {
+        let (first, total) = (self.share.len() - values.len(), values.iter().sum::<f64>());
+        self.share.truncate(first);
+        self.share.extend(values.iter().map(|value| value / total));
+    }
+
+    /// Gives the paths of each pair shares in proportion to the inverse of the cost, or to the cost if more is better. If some cost
+    /// nothing, only they stay.
+    pub fn weighted_by_cost(&self, more_is_better: bool) -> PairRoutes {
         let mut found = PairRoutes::default();
         let (mut path, mut link) = (0, 0);
         for pair in 0..self.src.len() {
@@ -201,7 +209,11 @@ impl PairRoutes {
             let paths = path..path + self.paths[pair] as usize;
             let costs = &self.cost[paths.clone()];
             let is_free = costs.contains(&0.0);
-            let good = |cost: f64| if is_free { f64::from(u8::from(cost == 0.0)) } else { 1.0 / cost };
+            let good = |cost: f64| match (more_is_better, is_free) {
+                (true, _) => cost,
+                (false, true) => f64::from(u8::from(cost == 0.0)),
+                (false, false) => 1.0 / cost,
+            };
             let total: f64 = costs.iter().map(|&cost| good(cost)).sum();
             let mut kept = 0;
             for path in paths.clone() {

@@ -8,8 +8,8 @@ use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
 use crate::tcp::rtt::CLOCK_GRANULARITY;
 use crate::tcp::{ack::AckSpec, kernel_clock::KernelClock};
-use crate::units::Duration;
 use crate::uet;
+use crate::units::Duration;
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 

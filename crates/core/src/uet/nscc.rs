@@ -228,8 +228,11 @@ mod tests {
 
     /// The reference network: 100 Gbit/s and 12 us, so that a is 1 and b is 0.75.
     fn reference() -> (Nscc, Situation) {
-        let network =
-            NetworkEstimate { rate: Rate(100_000_000_000), round_trip: REFERENCE_RTT, timeout: Duration::from_micros(100) };
+        let network = NetworkEstimate {
+            rate: Rate(100_000_000_000),
+            round_trip: REFERENCE_RTT,
+            timeout: Duration::from_micros(100),
+        };
         let most = 1.5 * REFERENCE_BYTES;
         let now = Time::ZERO + Duration::from_micros(50);
         let at = Situation { now, base_rtt: REFERENCE_RTT, most, in_flight: most };
@@ -242,7 +245,9 @@ mod tests {
         let (nscc, _) = reference();
         assert_eq!(nscc.target, 9e6);
         assert!((nscc.proportional - 4.0 * 4096.0 * 0.75 / 9e6).abs() < 1e-12);
-        assert!((nscc.fair - 20480.0).abs() < 1e-9 && (nscc.eta - 614.4).abs() < 1e-9 && (nscc.fast - 0.25).abs() < 1e-12);
+        assert!(
+            (nscc.fair - 20480.0).abs() < 1e-9 && (nscc.eta - 614.4).abs() < 1e-9 && (nscc.fast - 0.25).abs() < 1e-12
+        );
     }
 
     /// Window 100,000; 40,000 bytes at half the target add 4 MSS a b / 2 x 40,000 / 100,000 = 2457.6 bytes, and eta once a round trip.

@@ -15,7 +15,9 @@ const MOST_PRODUCTS: f64 = 1.5;
 /// What is known of a packet that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    InFlight { sent: Time },
+    InFlight {
+        sent: Time,
+    },
     /// Trimmed or timed out, and waiting for its retransmission.
     Lost,
     Arrived,
@@ -170,7 +172,8 @@ impl Sender {
             credit.spend(size);
         }
         let is_last = self.next_new() == self.sizes.packets;
-        let fills = self.window.as_ref().is_some_and(|window| (self.in_flight + i64::from(size)) as f64 >= window.window());
+        let fills =
+            self.window.as_ref().is_some_and(|window| (self.in_flight + i64::from(size)) as f64 >= window.window());
         let asks = retransmission || is_last || fills || self.credit.as_ref().is_some_and(|credit| !credit.allows());
         let (value, wanted) = (self.entropy.next(now), self.wanted(waiting));
         Some((Data { number, value, retransmission, asks, wanted }, size))
@@ -195,7 +198,12 @@ impl Sender {
         let delay = self.sample(now, ack);
         self.pass(ack.cumulative);
         (0..u64::BITS).filter(|bit| ack.bitmap >> bit & 1 == 1).for_each(|bit| self.mark_arrived(ack.reference + bit));
-        self.entropy.on_feedback(now, self.base_rtt, ack.value, if ack.marked { Feedback::Marked } else { Feedback::Good });
+        self.entropy.on_feedback(
+            now,
+            self.base_rtt,
+            ack.value,
+            if ack.marked { Feedback::Marked } else { Feedback::Good },
+        );
         let at = self.situation(now);
         if let Some(window) = &mut self.window {
             let delay = delay.map_or(window.mean_delay(), |delay| delay.0 as f64);
@@ -271,6 +279,14 @@ impl Sender {
         self.entropy.on_feedback(now, self.base_rtt, nack.value, feedback);
     }
 
+    /// Whether the answer to a packet in flight is still to come.
+    fn order_is_open(&self) -> bool {
+        let is_open = |&(sent, number): &(Time, u32)| {
+            self.record(number).is_some_and(|record| record.fate == (Fate::InFlight { sent }))
+        };
+        self.order.iter().any(is_open)
+    }
+
     fn record(&self, number: u32) -> Option<Record> {
         self.records.get(number.checked_sub(self.cumulative)? as usize).copied()
     }
@@ -309,11 +325,12 @@ impl Sender {
         (!self.is_done()).then(|| self.requested.map(|at| at + self.network.timeout))?
     }
 
-    /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit if the sender may not send it
-    /// again now.
+    /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit, at most one a round trip, if the
+    /// sender may not send it again now. Without credit, there is no request while other packets wait to be sent again.
     pub fn on_deadline(&mut self, now: Time, waiting: usize) -> Option<Data> {
         self.counters.timeouts += 1;
         self.entropy.on_timeout(now);
+        let others_wait = !self.lost.is_empty();
         if let Some((_, number)) = self.order.pop_front() {
             self.lose(number);
             let size = f64::from(self.sizes.of(number));
@@ -322,10 +339,17 @@ impl Sender {
             }
         }
         self.stop_speculating();
-        if self.may_send() {
+        let was_recent = self.requested.is_some_and(|at| now - at < self.network.round_trip);
+        if self.may_send() || was_recent || others_wait && self.credit.is_none() && self.order_is_open() {
             return None;
         }
         self.requested = Some(now);
-        Some(Data { number: REQUEST, value: self.entropy.next(now), retransmission: false, asks: true, wanted: self.wanted(waiting) })
+        Some(Data {
+            number: REQUEST,
+            value: self.entropy.next(now),
+            retransmission: false,
+            asks: true,
+            wanted: self.wanted(waiting),
+        })
     }
 }

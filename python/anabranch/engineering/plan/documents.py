@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from anabranch.engineering.plan.backups import NONE
 from anabranch.engineering.plan.model import Plan
 from anabranch.engineering.robust.documents import as_routes as splits_as_routes
-from anabranch.engineering.robust.documents import split_records
+from anabranch.engineering.robust.documents import failure_records, split_records
 from anabranch.engineering.routes import Routes
 
 
@@ -14,9 +15,13 @@ def document(plan: Plan) -> dict[str, Any]:
     sending = plan.sending.nonzero()[0]
     records = split_records(plan.splits, sending.tolist())
     rates, tolerates = plan.throughput_bps[sending].tolist(), plan.tolerant[sending].tolist()
-    for record, rate, tolerant in zip(records, rates, tolerates, strict=True):
+    backups = None if plan.backups is None else plan.backups[sending].tolist()
+    for place, (record, rate, tolerant) in enumerate(zip(records, rates, tolerates, strict=True)):
         record["transport"] = "tolerant" if tolerant else "any"
         record["throughput_bps"] = rate
+        if backups is not None:
+            backup = backups[place]
+            record["backup"] = None if backup == NONE else list(plan.splits.candidates.nodes_of(backup))
     return {
         "topology": network.topology.name,
         **summary(plan),
@@ -26,8 +31,17 @@ def document(plan: Plan) -> dict[str, Any]:
                 map(network.link_name, range(network.links)), plan.loads.load.tolist(), strict=True
             )
         ],
+        "failures": failures(plan),
         "splits": records,
     }
+
+
+def failures(plan: Plan) -> list[dict[str, Any]]:
+    """For each failure its links, the load after it, the pairs that it cuts, and the throughput of all pairs together that is left."""
+    records = failure_records(plan.problem.network, [one.failure for one in plan.after])
+    for record, after in zip(records, plan.after, strict=True):
+        record["throughput_total_bps"] = float(after.throughput_bps[plan.sending].sum())
+    return records
 
 
 def summary(plan: Plan) -> dict[str, Any]:
@@ -37,6 +51,7 @@ def summary(plan: Plan) -> dict[str, Any]:
     return {
         "allowed_load": plan.allowed_load,
         "worst_case_load": plan.worst_case_load,
+        **({"worst_case_load_after_failures": plan.greatest_load} if plan.after else {}),
         "lower_bound": plan.lower_bound,
         "worst_link": list(plan.worst_link),
         "pairs": plan.pairs,
@@ -47,6 +62,7 @@ def summary(plan: Plan) -> dict[str, Any]:
         "worst_pair": [network.names[network.pair_sources[worst]], network.names[network.pair_targets[worst]]],
         "throughput_most_bps": plan.most_bps,
         "throughput_gap": plan.gap,
+        "stack": None if plan.connection.stack is None else plan.connection.stack.name,
         "traffic_offered_bps": plan.offered_bps,
         "traffic_predicted_bps": plan.carried_bps,
         "interrupted": plan.interrupted,

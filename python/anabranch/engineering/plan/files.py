@@ -130,9 +130,11 @@ def scenario(
         return "\n".join([*lines, "", "[run]", 'duration = "5s"', 'warm_up = "1s"']) + "\n"
     sending = plan.sending
     tolerant, others = plan.tolerant & sending, ~plan.tolerant & sending
-    for name, detection, chosen in (("any", "dup-ack", others), ("tolerant", "rack-tlp", tolerant)):
+    classic, given = ['congestion = "newreno"', 'detection = "dup-ack"'], plan.connection.stack
+    patient = [classic[0], 'detection = "rack-tlp"'] if given is None else [f'preset = "{given.name}"']
+    for name, stack, chosen in (("any", classic, others), ("tolerant", patient, tolerant)):
         if chosen.any():
-            lines += ["", f"[stacks.{name}]", 'congestion = "newreno"', f'detection = "{detection}"']
+            lines += ["", f"[stacks.{name}]", *stack]
             lines += [f'mss = "{plan.connection.payload_bytes} bytes"', *_traffic(plan, name, chosen)]
     return "\n".join([*lines, "", "[run]", 'duration = "20s"', 'warm_up = "5s"']) + "\n"
 

@@ -5,34 +5,62 @@ from functools import cached_property
 
 import numpy as np
 
+from anabranch.engineering.plan.backups import NONE
+from anabranch.engineering.plan.options import Predictor
+from anabranch.engineering.plan.states import States
 from anabranch.engineering.plan.tcp_throughput import Connection
+from anabranch.engineering.robust.failures import AfterFailure
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.separation import Loads, worst_loads
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
-from anabranch.foundation.array_types import Booleans, Floats
+from anabranch.foundation.array_types import Booleans, Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Aftermath:
+    """The network after a failure."""
+
+    failure: AfterFailure
+    throughput_bps: Floats
+    """Predicted throughput of each pair's connection; 0 if the failure cuts it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A plan: the split of each pair's traffic, and its predicted throughput."""
 
-    problem: Problem
-    connection: Connection
-    tolerant: Booleans
-    """For each pair, whether its hosts tolerate reordering."""
+    states: States
+    """The network as it is, and after each failure."""
+    predictor: Predictor
     allowed_load: float
+    """No link may have more, in any of these states."""
     splits: Splits
     throughput_bps: Floats
-    """Predicted throughput of each pair's connection."""
+    """Predicted throughput of each pair's connection, without failure."""
     lower_bound: float
-    """No routing over the same candidates has a smaller worst-case load."""
+    """No routing over the same candidates has a smaller worst-case load, with or without failures."""
     most_bps: float
     """No routing over the same candidates has more predicted throughput in all, whatever its load."""
     interrupted: bool = False
     """Whether Ctrl-C cut the search short."""
     out_of_time: bool = False
     """Whether the end of the time cut the search short."""
+
+    @property
+    def problem(self) -> Problem:
+        """The network, its traffic and the candidates."""
+        return self.states.problem
+
+    @property
+    def connection(self) -> Connection:
+        """The TCP connection of each pair."""
+        return self.predictor.connection
+
+    @property
+    def tolerant(self) -> Booleans:
+        """For each pair, whether its hosts tolerate reordering."""
+        return self.predictor.tolerant
 
     @property
     def sending(self) -> Booleans:
@@ -79,8 +107,32 @@ class Plan:
 
     @property
     def worst_case_load(self) -> float:
-        """The greatest load of a link under any matrix of the model."""
+        """The greatest load of a link under any matrix of the model, without failure."""
         return float(self.loads.load.max())
+
+    @cached_property
+    def after(self) -> list[Aftermath]:
+        """The network after each failure."""
+        found = []
+        for place in range(len(self.states.failures)):
+            failure, shares = self.states.after(self.splits, place)
+            found.append(Aftermath(failure, self.predictor.of_shares(shares)))
+        return found
+
+    @property
+    def greatest_load(self) -> float:
+        """The worst-case load over the network as it is and after every failure."""
+        return max([self.worst_case_load, *(one.failure.load for one in self.after)])
+
+    @property
+    def backups(self) -> Integers | None:
+        """For each pair on a single path the candidate that takes over if it fails; ``NONE`` for all others. None without backups."""
+        if self.states.backup is None:
+            return None
+        found = np.full(self.problem.network.pairs, NONE)
+        used = np.flatnonzero((self.splits.shares == 1.0) & self.sending[self.splits.candidates.pair])
+        found[self.splits.candidates.pair[used]] = self.states.backup[used]
+        return found
 
     @property
     def worst_link(self) -> tuple[str, str]:

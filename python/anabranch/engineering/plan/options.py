@@ -6,8 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
+from anabranch.engineering.plan.spray_stack import SprayStack
 from anabranch.engineering.plan.tcp_throughput import Connection, path_losses, throughput
 from anabranch.engineering.plan.ties import DELAY_STEP_S, PENALTY_STEP, on_grid
+from anabranch.engineering.predict.spray import WIRE_BYTES
 from anabranch.engineering.robust.candidates import Candidates
 from anabranch.engineering.robust.splits import Splits
 from anabranch.foundation.array_types import Booleans, Floats, Integers
@@ -66,9 +68,16 @@ class Options:
         """The option of each pair; all must be there."""
         return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
 
-    def links(self) -> tuple[Integers, Integers, Floats]:
-        """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
-        return _links(self.candidates, self.start, self.path, self.fraction)
+    def links(self, path: Integers | None = None, fraction: Floats | None = None) -> tuple[Integers, Integers, Floats]:
+        """The index at which each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry.
+
+        ``path`` and ``fraction`` are others in place of those of the options; fractions of 0 carry nothing.
+        """
+        if path is None or fraction is None:
+            return _links(self.candidates, self.start, self.path, self.fraction)
+        some = fraction > 0
+        begins = np.concatenate(([0], np.cumsum(some)))[self.start]
+        return _links(self.candidates, begins, path[some], fraction[some])
 
 
 def _links(
@@ -96,8 +105,8 @@ def split_of_pairs(splits: Splits) -> list[_Split]:
     ]
 
 
-class Pool:
-    """Makes options: at first single paths and splits of two in quarters; later the splits that a linear program found."""
+class Predictor:
+    """Predicts the throughput of splits of a pair's connection."""
 
     def __init__(self, candidates: Candidates, connection: Connection, tolerant: Booleans) -> None:
         """``tolerant`` says for each pair whether its hosts tolerate reordering."""
@@ -105,6 +114,74 @@ class Pool:
         self.connection = connection
         self.tolerant = tolerant
         self._losses = path_losses(candidates)
+        self._most: dict[_Split, float] = {}
+
+    def rates(self, pair: Integers, start: Integers, path: Integers, fraction: Floats) -> Floats:
+        """Of each of several splits, bit/s: that at ``k`` is of ``pair[k]``, over the paths from ``start[k]`` to ``start[k + 1]``."""
+        candidates = self.candidates
+        delays, losses = candidates.delays[path], self._losses[path]
+        begins, links, shares = _links(candidates, start, path, fraction)
+        carried = np.minimum.reduceat(candidates.network.capacity[links] / shares, begins[:-1])
+        tolerant = self.tolerant[pair]
+        rates = throughput(self.connection, delays, losses, fraction, start, tolerant, carried)
+        stack = self.connection.stack
+        if stack is not None and not stack.counts:
+            for split in np.flatnonzero(tolerant & (np.diff(start) > 1)).tolist():
+                span = slice(start[split], start[split + 1])
+                rates[split] = min(rates[split], self._sprayed(stack, path[span], fraction[span]))
+        return rates
+
+    def of_shares(self, shares: Floats) -> Floats:
+        """Of each pair, bit/s, if paths have these shares; 0 without a path."""
+        path = np.flatnonzero(shares > 0)
+        pair, start = np.unique(self.candidates.pair[path], return_index=True)
+        found = np.zeros(self.candidates.network.pairs)
+        if len(pair):
+            found[pair] = self.rates(pair, np.append(start, len(path)), path, shares[path])
+        return found
+
+    @cached_property
+    def most(self) -> Floats:
+        """No split of a pair has more predicted throughput than this, bit/s; shape (pairs,).
+
+        It is that of the pair's best path, without regard to capacities. In Mathis' law, round-trip time and loss of a split are means of those of
+        its paths. The logarithm of the throughput is convex in the fractions, so that its maximum is at a single path.
+        """
+        candidates = self.candidates
+        paths = candidates.paths
+        start, alone = np.arange(paths + 1), self.tolerant[candidates.pair]
+        rates = throughput(self.connection, candidates.delays, self._losses, np.ones(paths), start, alone)
+        most: Floats = np.maximum.reduceat(rates, candidates.first[:-1])
+        return most
+
+    def _sprayed(self, stack: SprayStack, path: Integers, fraction: Floats) -> float:
+        split = tuple(zip(path.tolist(), fraction.tolist(), strict=True))
+        if split not in self._most:
+            loss = float(fraction @ self._losses[path])
+            delays, rates = self._crossing[path].tolist(), self._slowest[path].tolist()
+            self._most[split] = stack.most_bps(delays, rates, fraction.tolist(), loss)
+        return self._most[split]
+
+    @cached_property
+    def _crossing(self) -> Floats:
+        """The time of a packet over each path, with its transmissions, seconds."""
+        return self.candidates.delays + self.candidates.sums(8.0 * WIRE_BYTES / self.candidates.network.capacity)
+
+    @cached_property
+    def _slowest(self) -> Floats:
+        """The capacity of each path's slowest link."""
+        candidates = self.candidates
+        least: Floats = np.minimum.reduceat(candidates.network.capacity[candidates.path_links], candidates.start[:-1])
+        return least
+
+
+class Pool:
+    """Makes options: at first single paths and splits of two in quarters; later the splits that a linear program found."""
+
+    def __init__(self, candidates: Candidates, connection: Connection, tolerant: Booleans) -> None:
+        """``tolerant`` says for each pair whether its hosts tolerate reordering."""
+        self.candidates = candidates
+        self.predictor = Predictor(candidates, connection, tolerant)
         self._rows: dict[_Split, tuple[int, float]] = {}
         fresh: list[tuple[int, _Split]] = []
         first = candidates.first.tolist()
@@ -129,26 +206,9 @@ class Pool:
         start = np.cumsum([0] + [len(split) for _, split in fresh])
         path = np.array([path for _, split in fresh for path, _ in split])
         fraction = np.array([share for _, split in fresh for _, share in split])
-        delays, losses = self.candidates.delays[path], self._losses[path]
-        begins, links, shares = _links(self.candidates, start, path, fraction)
-        carried = np.minimum.reduceat(self.candidates.network.capacity[links] / shares, begins[:-1])
-        rates = throughput(self.connection, delays, losses, fraction, start, self.tolerant[pair], carried)
+        rates = self.predictor.rates(pair, start, path, fraction)
         for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
             self._rows[split] = (one, rate)
-
-    @cached_property
-    def most(self) -> Floats:
-        """No split of a pair has more predicted throughput than this, bit/s; shape (pairs,).
-
-        It is that of the pair's best path, without regard to capacities. In Mathis' law, round-trip time and loss of a split are means of those of
-        its paths. The logarithm of the throughput is convex in the fractions, so that its maximum is at a single path.
-        """
-        candidates = self.candidates
-        paths = candidates.paths
-        start, alone = np.arange(paths + 1), self.tolerant[candidates.pair]
-        rates = throughput(self.connection, candidates.delays, self._losses, np.ones(paths), start, alone)
-        most: Floats = np.maximum.reduceat(rates, candidates.first[:-1])
-        return most
 
     def throughput(self, splits: Splits) -> Floats:
         """Predicted of each pair, bit/s."""
@@ -166,8 +226,9 @@ class Pool:
         fraction = np.array([share for split in listed for _, share in split])
         best = np.full(self.candidates.network.pairs, 0.0)
         np.maximum.at(best, pair, rate)
-        penalty = (best[pair] - rate) / self.connection.rate_bps
-        penalty += SPLIT_PENALTY * ((sizes > 1) & ~self.tolerant[pair])
+        connection, tolerant = self.predictor.connection, self.predictor.tolerant
+        penalty = (best[pair] - rate) / connection.rate_bps
+        penalty += SPLIT_PENALTY * ((sizes > 1) & ~(tolerant[pair] & (connection.stack is None)))
         penalty = on_grid(penalty, PENALTY_STEP)
         delay = on_grid(np.add.reduceat(fraction * self.candidates.delays[path], start[:-1]), DELAY_STEP_S)
         order = np.lexsort((delay, penalty, pair))  # stable: of equal ones, the option that was made first

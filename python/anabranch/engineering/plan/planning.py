@@ -1,23 +1,27 @@
 """Plans for a load, and the front of plans over loads."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
 import numpy as np
 
+from anabranch.engineering.plan.backups import with_backups
 from anabranch.engineering.plan.model import Plan
 from anabranch.engineering.plan.options import Pool
 from anabranch.engineering.plan.search import MOVES_PER_PAIR, Report, Searcher, SearchResult
+from anabranch.engineering.plan.states import States
 from anabranch.engineering.plan.tcp_throughput import Connection
+from anabranch.engineering.robust.candidates import By
 from anabranch.engineering.robust.errors import RobustError
+from anabranch.engineering.robust.failures import Failure
 from anabranch.engineering.robust.hybrid import with_single_paths
 from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
-from anabranch.foundation.array_types import Booleans
+from anabranch.foundation.array_types import Booleans, Integers
 
 FRONT_POINTS = 6
 """Loads between the least that is possible and the least at which nothing is lost."""
@@ -46,8 +50,10 @@ class Planner:
         moves_per_pair: int = MOVES_PER_PAIR,
         limit_s: float = inf,
         improved: Callable[[Plan], None] | None = None,
+        failures: Sequence[Failure] = (),
+        backup: By | None = None,
     ) -> None:
-        """Takes the problem and solves its least load. Pairs without traffic keep to their first candidate.
+        """Takes the problem and solves its least load without failures. Pairs without traffic keep to their first candidate.
 
         Args:
             problem: over which candidates, and within which traffic.
@@ -57,6 +63,8 @@ class Planner:
             moves_per_pair: moves of each local search.
             limit_s: seconds after which all searches end with the best so far.
             improved: takes each plan that is better than those before it, within the same load.
+            failures: after each of these, the load must be within the limit, too.
+            backup: gives each single path a backup path that shares no link with it, the shortest by this length beyond the candidates.
 
         Raises:
             RobustError: the topology does not say the delay of every link, or all paths are candidates.
@@ -65,17 +73,22 @@ class Planner:
             raise RobustError("a plan chooses among candidates; give a number of them, as in --paths 4")
         problem.check()
         problem = _of_sending_pairs(problem)
+        backups: Integers | None = None
+        if backup is not None:
+            candidates, backups = with_backups(problem.candidates, problem.sending, backup)
+            problem = replace(problem, candidates=candidates)
+        self.states = States(problem, tuple(failures), backups)
         self.problem = problem
         self.connection = connection or Connection()
         self._improved = improved
         self._allowed = inf
         self.tolerant = nobody(problem) if tolerant is None else tolerant
         self._pool = Pool(problem.candidates, self.connection, self.tolerant)
-        self._search = Searcher(problem, self._pool, report, moves_per_pair, limit_s, self._improve)
+        self._search = Searcher(self.states, self._pool, report, moves_per_pair, limit_s, self._improve)
 
     @property
     def least(self) -> RobustRouting:
-        """The routing of least worst-case load, without regard to TCP."""
+        """The routing of least worst-case load, without regard to TCP and failures."""
         return self._search.least
 
     def plan(self, load: float) -> Plan:
@@ -117,7 +130,14 @@ class Planner:
 
     def _within(self, load: float, what: str) -> Plan:
         self._allowed = load
-        return self._plan(self._search.within(max(load, self.least.worst_case_load), what), load)
+        found = self._search.within(max(load, self.least.worst_case_load), what)
+        if found is not None:
+            return self._plan(found, load)
+        name, failures = self.problem.network.topology.name, len(self.states.failures)
+        raise RobustError(
+            f"{name}: no plan was found that keeps to a load of {load:g} after each of {failures} failures: "
+            f"the least found is {self._search.least_found:.6f}; allow more load or more time, or give more paths"
+        )
 
     def _improve(self, found: SearchResult) -> None:
         if self._improved is not None:
@@ -125,14 +145,13 @@ class Planner:
 
     def _plan(self, found: SearchResult, load: float) -> Plan:
         return Plan(
-            self.problem,
-            self.connection,
-            self.tolerant,
+            self.states,
+            self._pool.predictor,
             load,
             found.splits,
             self._pool.throughput(found.splits),
             self.least.lower_bound,
-            float(self._pool.most[self.problem.sending].sum()),
+            float(self._pool.predictor.most[self.problem.sending].sum()),
             self._search.interrupted,
             self._search.out_of_time,
         )
@@ -170,7 +189,7 @@ def hybrid(
     """
     ends = time.monotonic() + limit_s
     pool = Pool(two_paths.candidates, connection, tolerant)
-    most = float(pool.most[two_paths.sending].sum())
+    most = float(pool.predictor.most[two_paths.sending].sum())
     for percent in HYBRID_PERCENTAGES:
         problem = with_single_paths(two_paths, percent)
         routing = best_found(problem, limit_s=ends - time.monotonic())
@@ -181,7 +200,7 @@ def hybrid(
         if routing.worst_case_load <= load * (1 + _ROUNDING):
             whole = _spread(routing.splits, two_paths)
             rates = pool.throughput(whole)
-            return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound, most)
+            return percent, Plan(States(two_paths), pool.predictor, load, whole, rates, routing.lower_bound, most)
     return None
 
 

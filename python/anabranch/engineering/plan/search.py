@@ -3,35 +3,38 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
 from anabranch import _core
 from anabranch.engineering.plan.options import Options, Pool
-from anabranch.engineering.plan.sparse import sparse, worst_load
+from anabranch.engineering.plan.sparse import sparse
+from anabranch.engineering.plan.states import States
 from anabranch.engineering.plan.ties import MARGIN, PENALTY_STEP, rounded
 from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
-from anabranch.foundation.array_types import Floats
+from anabranch.foundation.array_types import Booleans, Floats
 
 Report = Callable[[str, float], None]
 """Takes what is being searched for, and the share of the most possible work that is done."""
 
 SEED = 1
 MOVES_PER_PAIR = 1600
-"""Moves of each local search, for each pair."""
+"""Moves of each local search, for each pair, without failures."""
 _LEAST_PAIRS = 128
 """A network of fewer pairs gets the moves of this many: the fewer pairs there are, the more often a search gets stuck."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns."""
 _STARTS = 4
 """How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
-_MOST_SEARCHES = 1 + _ROUNDS + _STARTS + 2 * _ROUNDS + _ROUNDS
-"""The most local searches for one load: from shortest paths, after linear programs, and for less load."""
+_MOST_SEARCHES = 1 + _ROUNDS + _STARTS + 1 + 2 * _ROUNDS + _ROUNDS
+"""The most local searches for one load: from shortest paths, for any plan within it, after linear programs, and for less load."""
+_WATCHES = 12
+"""How often at most a local search begins anew because its result overloads links after failures that it did not know."""
 _CHUNK = 5_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: of a search from any choice, and of a search from a good one."""
@@ -70,20 +73,22 @@ class Searcher:
 
     def __init__(
         self,
-        problem: Problem,
+        states: States,
         pool: Pool,
         report: Report,
         moves_per_pair: int = MOVES_PER_PAIR,
         limit_s: float = inf,
         improved: Improved = unseen,
     ) -> None:
-        """Solves the least worst-case load first. All searches together end after ``limit_s`` or at Ctrl-C."""
+        """Solves the least worst-case load without failures first. All searches together end after ``limit_s`` or at Ctrl-C."""
         self._ends = time.monotonic() + limit_s
-        self.problem = problem
+        self.states = states
+        self.problem = problem = states.problem
         self.pool = pool
         self.report = report
         self.improved = improved
-        self.moves = moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS)
+        # A move costs as much more as there are states; fewer of them keep the search from growing as much.
+        self.moves = round(moves_per_pair * max(problem.network.pairs, _LEAST_PAIRS) / sqrt(1 + len(states.failures)))
         self.least: RobustRouting = best_found(problem, report=self._say_bounds, limit_s=limit_s)
         self.interrupted = self.least.interrupted
         self.out_of_time = self.least.out_of_time
@@ -98,9 +103,11 @@ class Searcher:
         self._what = ""
         self._searches = 0
         """How many local searches for the present load have begun."""
+        self._watched = np.zeros((len(states.failures), problem.network.links), dtype=bool)
+        """The links after each failure that local searches know: those that a plan was found to overload."""
 
-    def within(self, load: float, what: str) -> SearchResult:
-        """The splits of least penalty found within a load, and of these of least load.
+    def within(self, load: float, what: str) -> SearchResult | None:
+        """The splits of least penalty found within a load, and of these of least load; ``None`` if failures leave none that is found.
 
         The load must be at least that of :attr:`least`. It is never worse than what was found for another load and keeps to this one.
         Interrupted or out of time, it is the best so far. Reports name the search ``what``.
@@ -117,8 +124,12 @@ class Searcher:
                 self.interrupted = True
             except OutOfTime:
                 self.out_of_time = True
-        assert self.best is not None
         return self.best
+
+    @property
+    def least_found(self) -> float:
+        """The least load of all splits found, after failures, too."""
+        return min(one.load for one in self._known)
 
     @property
     def stopped(self) -> bool:
@@ -147,14 +158,17 @@ class Searcher:
             self._offer(self._free, allowed)
 
     def _search(self, load: float) -> None:
-        assert self.best is not None
         self._without_limit(load)
         assert self._free is not None
         if self._free.penalty <= _NOTHING and self._free.load <= load * (1 + _NOTHING):
             return
         for _ in range(_STARTS):
-            if self.best.penalty > _NOTHING:
+            if self.best is None or self.best.penalty > _NOTHING:
                 self._local(load, _HOT, Splits.first_paths(self.problem.candidates))
+        if self.best is None:  # failures leave little room: any splits within the load are a beginning
+            self._reach(load)
+            if self.best is None:
+                return
         if self.best.penalty > _NOTHING:
             weight = self._weight()
             start = self._judged(self.least.splits, load).splits
@@ -172,6 +186,15 @@ class Searcher:
                 start = self.best.splits
         if self.best.penalty <= _NOTHING:
             self._lower()
+
+    def _reach(self, load: float) -> None:
+        """Search splits of little load, whatever their penalty, and take them if they are within this one."""
+        try:
+            self._local(inf, _LOOSE, self.least.splits, lower_load=True, greatest=inf)
+        finally:  # what is found until Ctrl-C may do
+            found, self.best = self.best, None
+            if found is not None:
+                self._offer(found, load)
 
     def _weight(self) -> Floats:
         """Mean cost of the splits of each pair."""
@@ -214,9 +237,9 @@ class Searcher:
     def _judged(self, splits: Splits, load: float) -> SearchResult:
         """The splits of a linear program, rounded if they keep to the load then."""
         whole = rounded(splits)
-        reached = worst_load(self.problem, whole)
+        reached = self.states.load(whole)
         if reached > load * (1 + _NOTHING):
-            whole, reached = splits, worst_load(self.problem, splits)
+            whole, reached = splits, self.states.load(splits)
         self.pool.add(whole)
         options = self.pool.options()
         return SearchResult(whole, float(options.penalty[options.chosen(whole)].sum()), reached)
@@ -234,17 +257,40 @@ class Searcher:
         self._known = [one for one in self._known if one.better(found) or one.load < found.load]
         self._known.append(found)
 
-    def _local(self, load: float, hottest: float, start: Splits, lower_load: bool = False) -> None:
+    def _local(
+        self, load: float, hottest: float, start: Splits, lower_load: bool = False, greatest: float | None = None
+    ) -> None:
+        """Search from these splits; with ``lower_load`` for less load, over options whose penalty is at most ``greatest``, by default nothing."""
+        if greatest is None:
+            greatest = _NOTHING if lower_load else inf
+        self._searches += 1
+        for _ in range(_WATCHES if self.states.failures else 1):
+            found, reached = self._once(load, hottest, start, lower_load, greatest)
+            if found is None or not self._watch(found, reached if lower_load else load):
+                return
+            start = found
+
+    def _watch(self, splits: Splits, load: float) -> bool:
+        """Watch the links after failures that these splits load more than this. Returns whether there are any that were not watched."""
+        if not self.states.failures:
+            return False
+        fresh = (self.states.loads(splits)[1:] > load * (1 + _NOTHING)) & ~self._watched
+        self._watched |= fresh
+        return bool(fresh.any())
+
+    def _once(
+        self, load: float, hottest: float, start: Splits, lower_load: bool, greatest: float
+    ) -> tuple[Splits | None, float]:
+        """The best splits found, and their load on the links that are watched."""
         self.pool.add(start)
         options = self.pool.options()
         self._seed += 1
-        search = core_search(self.problem, options, self._seed)
+        search = core_search(self.states, options, self._seed, self._watched)
         search.choose(options.chosen(start))
-        greatest = _NOTHING if lower_load else np.inf
         search.begin(load, greatest, lower_load, self.moves, hottest, 10.0 if hottest == _WARM else 1.0)
-        self._searches += 1
         self._say(0.0)
         done = 0
+        found, reached = None, inf
         try:
             while search.advance(_CHUNK):
                 done += _CHUNK
@@ -255,7 +301,10 @@ class Searcher:
             best = search.best()
             if best is not None:
                 chosen, penalty, reached = best
-                self._offer(SearchResult(options.splits(chosen), penalty, reached), load)
+                found = options.splits(chosen)
+                whole = self.states.load(found) if self.states.failures else reached
+                self._offer(SearchResult(found, penalty, whole), load)
+        return found, reached
 
     def _say_bounds(self, lower: float, upper: float, what: str) -> None:
         self.report(f"least worst-case load: {lower:.4f} to {upper:.4f}; {what}", 0.0)
@@ -266,8 +315,12 @@ class Searcher:
         self.report(what, (self._searches - 1 + done) / _MOST_SEARCHES)
 
 
-def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSearch":
-    """The local search over these options, in the core; rates in units of the problem's scale."""
+def core_search(states: States, options: Options, seed: int, watched: Booleans | None = None) -> "_core.PlanSearch":
+    """The local search over these options, in the core; rates in units of the problem's scale.
+
+    For it, each failure has links of its own: those that are ``watched``, by default all.
+    """
+    problem = states.problem
     network, model, scale = problem.network, problem.model, problem.scale
     sources, targets = network.pair_sources, network.pair_targets
     bounds: tuple[Floats, Floats, Floats, Floats] | None = None
@@ -282,12 +335,12 @@ def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSea
         )
     else:
         matrices = model.matrices[:, sources, targets] / scale
-    start, links, shares = options.links()
+    links = states.links(options, watched)
     listed = (
         options.first.astype(np.uint32),
         options.penalty,
-        start.astype(np.uint32),
-        links.astype(np.uint32),
-        shares,
+        links.start.astype(np.uint32),
+        links.link.astype(np.uint32, copy=False),
+        links.share,
     )
-    return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, seed)
+    return _core.PlanSearch(bounds, matrices, sources, targets, links.capacity / scale, listed, seed)

@@ -7,13 +7,15 @@ counts as loss, with the ratio of packets that are overtaken so (section 4.2 of 
 Packets leave at random times (Poisson) of rate ``f``, and the fractions ``x`` draw the path of every packet. Then a packet on path
 ``l`` is overtaken by Poisson(``f sum_s x_s max(0, d_l - d_s)``) packets. The rate is a fixed point: TCP's response
 (:func:`anabranch.engineering.predict.mathis`) to the reordering at that rate. It is unique, since more packets mean more overtaking.
-A sender that tolerates reordering only answers to the loss of the paths.
+A sender that tolerates reordering only answers to the loss of the paths. If its stack is known, a detector that counts duplicate ACKs has its own threshold
+here, and the spray price limits all others (:mod:`anabranch.engineering.plan.spray_stack`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.engineering.plan.spray_stack import SprayStack
 from anabranch.engineering.predict import mathis
 from anabranch.engineering.robust.candidates import Candidates
 from anabranch.foundation.array_types import Booleans, Floats, Integers
@@ -31,6 +33,8 @@ class Connection:
     """The most that its application sends."""
     payload_bytes: int = 1000
     """Bytes of a segment's payload."""
+    stack: SprayStack | None = None
+    """The stack of hosts that tolerate reordering; without one, splits cost them nothing."""
 
 
 def throughput(
@@ -58,13 +62,19 @@ def throughput(
     rtt = 2 * np.bincount(split, weights=fraction * delay_s, minlength=splits)
     lost = np.bincount(split, weights=fraction * loss, minlength=splits)
     lead = _lead(delay_s, fraction, start, split)
-    lead[tolerant[split]] = 0.0
+    threshold = np.full(splits, DUP_THRESH)
+    stack = connection.stack
+    if stack is not None and stack.counts:
+        counted = np.array([stack.duplicates(paths) for paths in np.diff(start).tolist()])
+        threshold = np.where(tolerant, counted, threshold)
+    else:
+        lead[tolerant[split]] = 0.0
     bits = 8.0 * connection.payload_bytes
     most = np.minimum(connection.rate_bps, carried_bps)
     low, high = np.zeros(splits), most
     for _ in range(_HALVINGS):
         rate = (low + high) / 2
-        late = fraction * _at_least_dup_thresh(lead * (rate / bits)[split])
+        late = fraction * _at_least(threshold[split], lead * (rate / bits)[split])
         reordered = np.bincount(split, weights=late, minlength=splits)
         event = np.clip(1 - (1 - lost) * (1 - reordered), 0.0, 1 - 1e-9)
         response = mathis(np.maximum(rtt, 1e-9), event, mss_bytes=connection.payload_bytes)
@@ -93,12 +103,14 @@ def _lead(delay_s: Floats, fraction: Floats, start: Integers, split: Integers) -
     return np.where(lead > 1e-15, lead, 0.0)
 
 
-def _at_least_dup_thresh(mean: Floats) -> Floats:
-    """The probability that a Poisson number is at least ``DUP_THRESH``."""
+def _at_least(threshold: Integers, mean: Floats) -> Floats:
+    """The probability that a Poisson number is at least a threshold of each."""
     term = np.exp(-mean)
     below = term.copy()
-    for count in range(1, DUP_THRESH):
+    small = np.ones(len(mean))
+    for count in range(1, int(threshold.max(initial=1)) + 1):
         term = term * mean / count
-        below += term
+        below += np.where(count < threshold, term, 0.0)
+        small = np.where(count <= threshold, small * mean / count, small)
     # For small means, the difference would be rounding.
-    return np.where(mean < 1e-4, mean**DUP_THRESH / 6, 1 - below)
+    return np.where(mean < 1e-4, small, 1 - below)

@@ -76,6 +76,8 @@ class SprayPrice:
 @dataclass(frozen=True)
 class _Flow:
     paths: Sequence[SprayedPath]
+    shares: Sequence[float]
+    """Of the packets; they add up to 1."""
     in_turn: bool
     threshold: int | None
     """Duplicate ACKs that signal a loss, if the detector counts them."""
@@ -91,14 +93,13 @@ class _Flow:
 
     @property
     def capacity(self) -> float:
-        """Equation 1: packets a second; equal shares, so the slowest path limits all."""
-        return len(self.paths) / self.packet_s
+        """Equation 1: packets a second; the path that fills first limits all."""
+        return min(path.rate_bps / share for path, share in zip(self.paths, self.shares, strict=True)) / 8 / WIRE_BYTES
 
     @property
     def rtt_s(self) -> float:
         """Equation 2: with empty queues. ACKs take the paths as data does, and the first to arrive counts."""
-        delays = [path.delay_s for path in self.paths]
-        return sum(delays) / len(delays) + min(delays)
+        return mean_delay_s(self.paths, self.shares) + min(path.delay_s for path in self.paths)
 
     @property
     def queued(self) -> float:
@@ -129,10 +130,12 @@ def spray_price(
     selector: Selector = "round-robin",
     window: Window = "cubic",
     loss: float = 0.0,
+    shares: Sequence[float] | None = None,
 ) -> SprayPrice:
-    """The price of spraying a long flow, alone on these paths, in equal shares.
+    """The price of spraying a long flow, alone on these paths.
 
-    ``loss`` is the ratio of data packets lost at random. ACKs are immediate, take the same paths back, and are not lost.
+    ``loss`` is the ratio of data packets lost at random. ACKs are immediate, take the same paths back, and are not lost. ``shares`` are the
+    probabilities of the paths where each packet draws its own; without them all are equal.
 
     Raises:
         ValueError: fewer than two paths, or a value out of range.
@@ -151,9 +154,21 @@ def spray_price(
     for path in paths:
         if not (path.delay_s > 0 and path.rate_bps > 0 and path.queue_packets >= 1):
             raise ValueError(f"{path}: delay and rate must be above 0, and the queue must hold a packet")
+    if shares is None:
+        shares = [1 / len(paths)] * len(paths)
+    elif selector == "round-robin":
+        raise ValueError('shares go with the selector "random": in turn, all paths have the same')
+    if len(shares) != len(paths) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
+        raise ValueError(f"shares {list(shares)}: must be one above 0 for each path, and add up to 1")
     counting = {"dup-ack": DUP_THRESHOLD, "path-count": DUP_THRESHOLD * (1 + len(paths).bit_length() - 1)}
     flow = _Flow(
-        paths, selector == "round-robin", counting.get(detector), window == "cubic", loss, detector == "rack-tlp"
+        paths,
+        shares,
+        selector == "round-robin",
+        counting.get(detector),
+        window == "cubic",
+        loss,
+        detector == "rack-tlp",
     )
     filling = _filling(flow)
     by_loss = _balanced(flow, lambda rate: 0.0) if loss else math.inf
@@ -228,7 +243,7 @@ def _counting_limit(flow: _Flow) -> float:
     """The greatest rate of a detector that counts duplicate ACKs, packets a second (equations 6 and 8)."""
     threshold = flow.threshold or DUP_THRESHOLD
     if not flow.in_turn:
-        return _balanced(flow, lambda rate: false_losses(flow.paths, rate, threshold))
+        return _balanced(flow, lambda rate: false_losses(flow.paths, rate, threshold, flow.shares))
     delays = [path.delay_s for path in flow.paths]
     if _most_overtaking(delays, flow.packet_s) < threshold:
         return math.inf
@@ -249,17 +264,42 @@ def _most_overtaking(delays: Sequence[float], packet_s: float) -> float:
     )
 
 
-def false_losses(paths: Sequence[SprayedPath], rate: float, threshold: int) -> float:
+def mean_delay_s(paths: Sequence[SprayedPath], shares: Sequence[float]) -> float:
+    """The mean one-way delay of the packets, seconds."""
+    return sum(path.delay_s * share for path, share in zip(paths, shares, strict=True))
+
+
+def ack_delay_s(paths: Sequence[SprayedPath], shares: Sequence[float], rate: float) -> float:
+    """Equation 14: the mean time from the arrival of a segment to the first ACK that covers it, seconds, at ``rate`` ACKs a second.
+
+    Its own ACK draws a path, and so do the later ones, which cover it as well.
+    """
+    ways = sorted((path.delay_s, share) for path, share in zip(paths, shares, strict=True))
+    exponent = slope = waited = at = 0.0
+    left = 1.0  # the probability that its own ACK takes this path or a longer one
+    for delay, share in ways:
+        span = delay - at
+        mean = slope * span
+        part = span if mean < 1e-12 else -math.expm1(-mean) / slope
+        waited += math.exp(-exponent) * part * left
+        exponent, slope, left, at = exponent + mean, slope + rate * share, left - share, delay
+    return waited
+
+
+def false_losses(
+    paths: Sequence[SprayedPath], rate: float, threshold: int, shares: Sequence[float] | None = None
+) -> float:
     """Equation 6: the probability that a packet which is not lost gets ``threshold`` duplicate ACKs, at ``rate`` packets a second.
 
-    Each packet draws its path. The waits in the paths' queues are exponential, with the mean of equation 6b.
+    Each packet draws its path, with these probabilities or equal ones. The waits in the paths' queues are exponential, with the mean of
+    equation 6b.
     """
-    count = len(paths)
+    shares = shares or [1 / len(paths)] * len(paths)
     waits = []
-    for path in paths:
+    for path, share in zip(paths, shares, strict=True):
         packet_s = 8 * WIRE_BYTES / path.rate_bps
-        load = min(0.999, rate / count * packet_s)
-        wait = 2 * (1 - 1 / count) * packet_s / 2 * load / (1 - load)
+        load = min(0.999, rate * share * packet_s)
+        wait = (1 - share) * packet_s * load / (1 - load)
         waits.append(min(wait, FILLED * path.queue_packets * packet_s))
     points = 31
     total = 0.0
@@ -268,18 +308,21 @@ def false_losses(paths: Sequence[SprayedPath], rate: float, threshold: int) -> f
         for path, wait in zip(paths, waits, strict=True):
             delays.append(path.delay_s - wait * math.log((factor + 0.5) / points))
             factor = factor * 3 % points
-        total += sum(_overtaken(delays, late, BURST * rate, threshold) for late in range(count)) / count
+        total += sum(
+            share * _overtaken(delays, shares, late, BURST * rate, threshold) for late, share in enumerate(shares)
+        )
     return total / points
 
 
-def _overtaken(delays: Sequence[float], late: int, rate: float, threshold: int) -> float:
+def _overtaken(delays: Sequence[float], shares: Sequence[float], late: int, rate: float, threshold: int) -> float:
     """The probability that the last ``threshold`` arrivals before a packet of this path were sent after it."""
-    count = len(delays)
-    leads = sorted(delays[late] - delay for delay in delays if delay < delays[late])
+    leads = sorted(
+        (delays[late] - delay, share) for delay, share in zip(delays, shares, strict=True) if delay < delays[late]
+    )
     arrived = [1.0] + [0.0] * (threshold - 1)
     found = until = 0.0
-    for place, lead in enumerate(leads):
-        later = (len(leads) - place) / count
+    later = sum(share for _, share in leads)
+    for lead, share in leads:
         mean = rate * (lead - until)
         step = [math.exp(-mean)]
         for number in range(1, threshold):
@@ -289,6 +332,7 @@ def _overtaken(delays: Sequence[float], late: int, rate: float, threshold: int) 
             found += arrived[known] * later**missing * max(0.0, 1 - sum(step[:missing]))
             arrived[known] = sum(arrived[known - more] * later**more * step[more] for more in range(known + 1))
         until = lead
+        later -= share
     return found
 
 
@@ -323,7 +367,7 @@ def _spurious(flow: _Flow, rate: float, unhurt: float) -> float:
         return 0.0
     repeated = flow.threshold / DUP_THRESHOLD
     if not flow.in_turn:
-        return repeated * false_losses(flow.paths, rate, flow.threshold)
+        return repeated * false_losses(flow.paths, rate, flow.threshold, flow.shares)
     if rate >= unhurt:
         return 0.0
     low, high = 1e-9, 1.0

@@ -14,9 +14,12 @@ from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.incremental import WorstLoads
 from anabranch.engineering.robust.network import Network
 from anabranch.engineering.robust.problem import Problem
+from anabranch.engineering.robust.refining import Refined, refine
+from anabranch.engineering.robust.rules import Rules
 from anabranch.engineering.robust.separation import Loads, worst_loads
 from anabranch.engineering.robust.solving import RobustRouting, best_found, solve
 from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.stretch import within_stretch
 from anabranch.engineering.robust.traffic import Bounds, Matrices, TrafficModel, bounds, box, hose, matrices, pipe
 from anabranch.engineering.robust.verification import Verified, verify
 
@@ -27,8 +30,10 @@ __all__ = [
     "Matrices",
     "Network",
     "Problem",
+    "Refined",
     "RobustError",
     "RobustRouting",
+    "Rules",
     "Splits",
     "TrafficModel",
     "Verified",
@@ -43,9 +48,11 @@ __all__ = [
     "hose",
     "matrices",
     "pipe",
+    "refine",
     "shortest",
     "shortest_with_ties",
     "solve",
     "verify",
+    "within_stretch",
     "worst_loads",
 ]

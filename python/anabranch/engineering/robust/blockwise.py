@@ -11,15 +11,15 @@ adds the path if it is cheaper than all candidates of the pair. The cheapest pat
 
 import numpy as np
 
-from anabranch.engineering.robust import lower_bounds
 from anabranch.engineering.robust.arcs import all_paths
 from anabranch.engineering.robust.blocks import Blocks, RoutingColumns
 from anabranch.engineering.robust.candidates import Candidates
+from anabranch.engineering.robust.lower_bounds import LinkPrices, over_all_paths, over_candidates, prices
 from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.splits import Splits
 from anabranch.engineering.robust.traffic import Bounds
-from anabranch.foundation.array_types import Floats, Integers
+from anabranch.foundation.array_types import Integers
 
 _FIRST_SHARE = 0.7
 """Links that an even split loads with this share of the greatest load have a block from the beginning."""
@@ -60,7 +60,7 @@ def _rounds(best: Best, gap: float, links: Integers) -> None:
         best.say(f"{len(links)} of {problem.network.links} links, {candidates.paths} paths, {method}")
         overloaded = np.flatnonzero(loads.load > routing.least_load(optimum) * (1 + _OVERLOADED))
         more_links = np.union1d(links, overloaded)
-        more_paths = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
+        more_paths = priced_in(problem, candidates, prices(problem.network, problem.model, weighted))
         if len(more_links) == len(links) and more_paths.paths == candidates.paths:
             if method == "simplex":
                 return
@@ -68,12 +68,12 @@ def _rounds(best: Best, gap: float, links: Integers) -> None:
         links, candidates = more_links, more_paths
 
 
-def priced_in(problem: Problem, candidates: Candidates, priced: Floats) -> Candidates:
+def priced_in(problem: Problem, candidates: Candidates, priced: LinkPrices) -> Candidates:
     """The candidates, and the cheapest path of each pair for which none of them is as cheap."""
     if not problem.all_paths:
         return candidates
-    bound, least, (pair, start, links) = lower_bounds.over_all_paths(problem.network, priced)
-    _, of_path = lower_bounds.over_candidates(candidates, priced)
+    bound, least, (pair, start, links) = over_all_paths(problem.network, priced)
+    _, of_path = over_candidates(candidates, priced)
     known = np.minimum.reduceat(of_path, candidates.first[:-1])
     cheaper = known - least > _CHEAPER * max(bound, problem.load_scale) / problem.network.pairs
     fresh = Candidates(problem.network, pair, start, links).keep(cheaper[pair])

@@ -146,6 +146,15 @@ def disjoint(network: Network, count: int, by: By = "hop-count") -> Candidates:
     return _search(network, _weights(network, by, "links"), "disjoint", count)
 
 
+def avoiding(network: Network, pair: int, without: Booleans, by: By = "hop-count") -> Integers | None:
+    """The links of a pair's shortest path without some links; of equally short ones, one of least delay. ``None`` if there is no path."""
+    kept = np.flatnonzero(~without)
+    ends = (network.pair_sources[pair : pair + 1], network.pair_targets[pair : pair + 1])
+    graph = network.sources[kept], network.targets[kept], _weights(network, by, "delay")[kept]
+    _, _, links = _core.candidate_paths(network.nodes, *graph, *ends, "shortest", 1, _MOST_TIED)
+    return kept[links].astype(np.uint32) if len(links) else None
+
+
 def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
     """The user's paths, as node names.
 

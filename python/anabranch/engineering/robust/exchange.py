@@ -10,10 +10,10 @@ With all paths allowed, step 2 prices paths until none is cheaper. That is the m
 
 import numpy as np
 
-from anabranch.engineering.robust import lower_bounds
 from anabranch.engineering.robust.blocks import RoutingColumns, Weighted
 from anabranch.engineering.robust.blockwise import priced_in
 from anabranch.engineering.robust.candidates import Candidates
+from anabranch.engineering.robust.lower_bounds import prices
 from anabranch.engineering.robust.lp import LinearProgram, Optimum
 from anabranch.engineering.robust.problem import Best, Problem
 from anabranch.engineering.robust.separation import Loads
@@ -36,7 +36,7 @@ def exchange(best: Best, gap: float) -> None:
         optimum = program.solve(best.left_s)
         weighted = program.weighted(optimum)
         best.bound(weighted)
-        more = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
+        more = priced_in(problem, candidates, prices(problem.network, problem.model, weighted))
         loads = best.offer(Splits.rounded(candidates, program.routing.shares(optimum)))
         rounds += 1
         best.say(f"round {rounds}, {len(matrices.known)} traffic matrices, {candidates.paths} paths")

@@ -1,4 +1,4 @@
-"""A linear program for HiGHS, put together from arrays."""
+"""A linear program for HiGHS, put together from arrays; some columns may be whole numbers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
 _MOST_ITERATIONS = 100_000
 """The most iterations of a first-order method; it no longer comes closer beyond them."""
+_WHOLE_GAP = 1e-6
+"""The relative gap at which branch and bound ends."""
 _GRACE_S = 0.5
 """How long an interrupted solver may take to stop before it is left alone."""
+_BRANCHING_GRACE_S = 60.0
+"""The same of branch and bound. It has threads of its own, and a process that ends before them is aborted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,16 @@ class Optimum:
     objective: float
     columns: Floats
     row_duals: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class MixedOptimum:
+    """The result of branch and bound."""
+
+    columns: Floats | None
+    """The best values found; None if there are none."""
+    bound: float
+    """No values of less cost exist, by the solver's branch and bound."""
 
 
 class OutOfTime(Exception):
@@ -54,6 +68,7 @@ class LinearProgram:
         self.columns = 0
         self.rows = 0
         self._columns: list[tuple[Floats, Floats, Floats]] = []
+        self._whole: list[Integers] = []
         self._rows: list[tuple[Floats, Floats]] = []
         self._entries: list[tuple[Integers, Integers, Floats]] = []
         self._passed: tuple[int, int, int] = (0, 0, 0)
@@ -65,6 +80,12 @@ class LinearProgram:
         self.columns += count
         return self.columns - count
 
+    def add_whole_columns(self, count: int, most: int = 1, cost: Floats | float = 0.0) -> int:
+        """Add ``count`` columns of whole numbers from 0 to ``most``; returns the index of the first."""
+        first = self.add_columns(count, cost, upper=most)
+        self._whole.append(np.arange(first, first + count))
+        return first
+
     def add_rows(self, lower: Floats, upper: Floats) -> int:
         """Add rows with these bounds; returns the index of the first."""
         self._rows.append((np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)))
@@ -74,7 +95,7 @@ class LinearProgram:
     def add_entries(self, rows: Integers, columns: Integers, values: Floats | float) -> None:
         """Coefficients; those at the same place add up."""
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
-        self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
+        self._entries.append((np.asarray(rows, dtype=np.int32), np.asarray(columns, dtype=np.int32), spread))
 
     def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         """The optimum. After a solution by simplex, further rows are added to the solver, which continues from there.
@@ -113,6 +134,35 @@ class LinearProgram:
         found = highs.getSolution()
         value = highs.getInfo().objective_function_value
         return Optimum(value, np.array(found.col_value), np.array(found.row_dual))
+
+    def solve_whole(self, start: Floats, limit_s: float) -> MixedOptimum:
+        """The optimum in whole numbers by branch and bound, or the best that ``limit_s`` seconds allow.
+
+        ``start`` has values of the whole columns, in their order, from which to begin.
+
+        Raises:
+            RobustError: no values keep to the rows.
+            KeyboardInterrupt: the solver was stopped.
+        """
+        highs = self._loaded("interior-point")
+        whole = np.concatenate(self._whole)
+        highs.changeColsIntegrality(
+            len(whole), whole.astype(np.int32), np.full(len(whole), _library().HighsVarType.kInteger)
+        )
+        highs.setSolution(len(whole), whole.astype(np.int32), start)
+        highs.setOptionValue("solver", "choose")
+        highs.setOptionValue("mip_rel_gap", _WHOLE_GAP)
+        highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
+        try:
+            _run(highs, limit_s, _BRANCHING_GRACE_S)
+        except OutOfTime:
+            return MixedOptimum(None, -np.inf)
+        status, kinds = highs.getModelStatus(), _library().HighsModelStatus
+        if status == kinds.kInfeasible:
+            raise RobustError(f"the program of {self.columns} columns, {len(whole)} of them whole, is infeasible")
+        info, found = highs.getInfo(), highs.getSolution()
+        values = np.array(found.col_value) if info.primal_solution_status == 2 else None
+        return MixedOptimum(values, info.mip_dual_bound)
 
     def _loaded(self, method: Method) -> highspy.Highs:
         columns, rows, entries = self._passed
@@ -156,14 +206,22 @@ def _row_wise(
         return np.zeros(rows - first + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
     row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     width = int(column.max()) + 1
-    key, place = np.unique((row - first) * width + column, return_inverse=True)
+    key = (row - first) * np.int64(width) + column
+    del row, column
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    del order
+    begins = np.flatnonzero(np.diff(key, prepend=-1))
+    key, summed = key[begins], np.add.reduceat(value, begins)
     start = np.searchsorted(key // width, np.arange(rows - first + 1))
-    summed = np.bincount(place, weights=value, minlength=len(key)).astype(np.float64, copy=False)
     return start.astype(np.int32), (key % width).astype(np.int32), summed
 
 
-def _run(highs: highspy.Highs, limit_s: float) -> None:
-    """Run the solver in a thread of its own, so that Ctrl-C stops it, and the end of its time where it does not look at the clock."""
+def _run(highs: highspy.Highs, limit_s: float, grace_s: float = _GRACE_S) -> None:
+    """Run the solver in a thread of its own, so that Ctrl-C stops it, and the end of its time where it does not look at the clock.
+
+    It is left alone if it has not stopped ``grace_s`` after either.
+    """
     highs.HandleUserInterrupt = True
     thread = threading.Thread(target=highs.run, daemon=True)
     thread.start()
@@ -173,9 +231,9 @@ def _run(highs: highspy.Highs, limit_s: float) -> None:
             thread.join(0.05)
             if time.monotonic() > ends:
                 highs.cancelSolve()  # type: ignore[no-untyped-call]
-                thread.join(_GRACE_S)
+                thread.join(grace_s)
                 raise OutOfTime
     except KeyboardInterrupt:
         highs.cancelSolve()  # type: ignore[no-untyped-call]
-        thread.join(_GRACE_S)
+        thread.join(grace_s)
         raise

@@ -18,7 +18,7 @@ import numpy as np
 from anabranch.engineering.robust.blocks import Blocks, RoutingColumns, Weighted
 from anabranch.engineering.robust.errors import RobustError
 from anabranch.engineering.robust.failures import AfterFailure, Failure, lost_pairs, surviving
-from anabranch.engineering.robust.lower_bounds import unscaled_prices
+from anabranch.engineering.robust.lower_bounds import of_paths, prices
 from anabranch.engineering.robust.lp import LinearProgram, Method
 from anabranch.engineering.robust.problem import Problem, Report, relative_gap
 from anabranch.engineering.robust.separation import worst_loads
@@ -175,14 +175,12 @@ class _States:
 
     def _bound(self, weighted: list[Weighted]) -> float:
         candidates = self.problem.candidates
-        path = np.repeat(np.arange(candidates.paths), candidates.hops)
         cost = np.zeros(candidates.paths)
         weight = 0.0
         for left, one in zip(self.left, weighted, strict=True):
-            priced, paid = unscaled_prices(self.problem.network, self.problem.model, one)
-            weight += paid
-            each = priced[candidates.pair[path], candidates.path_links]
-            of_path = np.add.reduceat(each, candidates.start[:-1])
+            priced = prices(self.problem.network, self.problem.model, one)
+            weight += priced.paid
+            of_path = of_paths(candidates, priced.parts(), priced.table)
             cheapest = np.minimum.reduceat(np.where(left, of_path, np.inf), candidates.first[:-1])
             cheapest[np.isinf(cheapest)] = 0.0  # lost pairs
             cost += np.where(left, of_path, cheapest[candidates.pair])

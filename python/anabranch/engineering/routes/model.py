@@ -23,7 +23,7 @@ class Path:
     loss: float | None = None
     """Ratio of packets lost, one way."""
     cost: float | None = None
-    """The cost by the metric of the routes, in its unit."""
+    """What the metric of the routes counts: links by hop-count; seconds by delay, tcpbp and tcpbp-exact; the loss ratio by loss; bit/s by widest and goodput:STACK."""
 
 
 @dataclass(frozen=True, slots=True)

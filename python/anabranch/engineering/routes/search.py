@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,6 +42,23 @@ class Certificate:
     """Lambda in seconds, and length in seconds (for an infinite lambda without unit), by ascending lambda."""
     holds: bool
     """Whether Bellman and Ford's method, which shares nothing with the search, finds these lengths, and cost and bound agree to 1e-9."""
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Predicted throughput of a set of disjoint paths: bit/s, or 1 / (delay x sqrt(loss)) by ``tcpbp``, 1/s."""
+
+    together: float
+    """Of all paths, each with flows of its own, and with what the links carry that they share at the ends."""
+    alone: float
+    """Of the best path."""
+    at_most: float
+    """No set of as many disjoint paths has more."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no other set has more."""
+        return self.together >= self.at_most * (1 - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -127,7 +145,7 @@ class Search:
         """The shortest loopless paths of each pair (Yen), at most ``most``, with equal shares.
 
         Raises:
-            ValueError: as :meth:`routes`, or several by ``tcpbp`` or ``goodput:STACK``, which find one.
+            ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
         """
         return self.answer(self.for_shortest(metric, most), sources, targets, progress)
 
@@ -143,12 +161,35 @@ class Search:
     ) -> Routes:
         """Paths of each pair that share no link, or no node between the ends: all there are, at most ``most``, of least total (Suurballe).
 
-        They share the links that every path must take at its ends, such as a host's access link.
+        They share the links that every path must take at its ends, such as a host's access link. By a metric of predicted throughput they are
+        the paths of :meth:`throughput_sets`.
 
         Raises:
-            ValueError: as :meth:`routes`, or a metric that is no sum.
+            ValueError: as :meth:`routes`, or a metric that neither adds up nor is of predicted throughput.
         """
         return self.answer(self.for_disjoint(metric, most, by_nodes=by_nodes), sources, targets, progress)
+
+    def throughput_sets(
+        self,
+        metric: str,
+        most: int,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        progress: Progress = _quiet,
+        *,
+        by_nodes: bool = False,
+    ) -> tuple[Routes, dict[tuple[str, str], Throughput]]:
+        """At most so many disjoint paths of each pair that have the most predicted throughput together, and this throughput by pair.
+
+        Each path has flows of its own; shares are proportional to the paths' throughput. Of equal sets, the one of fewest paths. ``tcpbp`` is
+        searched as exactly as ``tcpbp-exact``.
+
+        Raises:
+            ValueError: as :meth:`routes`, or a metric of another kind.
+        """
+        throughputs: dict[tuple[str, str], Throughput] = {}
+        question = self._for_throughput(metric, most, by_nodes, throughputs)
+        return self.answer(question, sources, targets, progress), throughputs
 
     def within(
         self,
@@ -162,10 +203,11 @@ class Search:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times the least, at most ``most``.
 
         Shares are proportional to the inverse of the cost; by ``tcpbp-exact`` that is the predicted throughput. If some paths cost
-        nothing, only they have shares.
+        nothing, only they have shares. By ``goodput:STACK``, the best path has at most 1 + ``threshold`` times the goodput of each path, and shares
+        are proportional to the goodput.
 
         Raises:
-            ValueError: as :meth:`routes`, or a metric that neither adds up nor is ``tcpbp-exact``.
+            ValueError: as :meth:`routes`, or a metric that neither adds up nor is of predicted throughput, or ``tcpbp``, which finds one path.
         """
         return self.answer(self.for_within(metric, threshold, most), sources, targets, progress)
 
@@ -192,32 +234,66 @@ class Search:
     def for_shortest(self, metric: str, most: int) -> PathQuery:
         """The question of :meth:`shortest`."""
         wanted = self._metric(metric)
-        return PathQuery(metric, lambda of, into: self._network.k_shortest(wanted, of, into, most))
+
+        def find(of: list[int], into: list[int]) -> PairRoutes:
+            with self._named():
+                return self._network.k_shortest(wanted, of, into, most)
+
+        return PathQuery(metric, find)
 
     def for_disjoint(self, metric: str, most: int, *, by_nodes: bool = False) -> PathQuery:
         """The question of :meth:`disjoint`."""
+        if metrics.declared(metric) in metrics.BY_THROUGHPUT:
+            return self._for_throughput(metric, most, by_nodes, {})
         wanted = self._metric(metric)
         return PathQuery(metric, lambda of, into: self._network.disjoint(wanted, of, into, most, by_nodes))
+
+    def _for_throughput(
+        self, metric: str, most: int, by_nodes: bool, throughputs: dict[tuple[str, str], Throughput]
+    ) -> PathQuery:
+        """The question of :meth:`throughput_sets`, which it fills in."""
+        wanted = self._metric(metric)
+
+        def find(of: list[int], into: list[int]) -> PairRoutes:
+            with self._named():
+                found, columns = self._network.throughput_sets(wanted, of, into, most, by_nodes)
+            for row, (one, other) in enumerate(zip(found["src"].tolist(), found["dst"].tolist(), strict=True)):
+                values = (float(column[row]) for column in columns)
+                throughputs[self.names[one], self.names[other]] = Throughput(*values)
+            return found
+
+        return PathQuery(metric, find)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the nodes of a pair that has too many partial paths."""
+        try:
+            yield
+        except ValueError as error:
+            if len(error.args) != 3:
+                raise
+            message, source, target = error.args
+            raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
 
     def for_within(self, metric: str, threshold: float, most: int) -> PathQuery:
         """The question of :meth:`within`."""
         if not threshold >= 0:
             raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
         wanted = self._metric(metric)
-        return PathQuery(metric, lambda of, into: self._network.within(wanted, of, into, threshold, most))
+
+        def find(of: list[int], into: list[int]) -> PairRoutes:
+            with self._named():
+                return self._network.within(wanted, of, into, threshold, most)
+
+        return PathQuery(metric, find)
 
     def for_pareto(self) -> PathQuery:
         """The question of :meth:`pareto`."""
         quantities.require(self.topology, ["tcpbp", "widest"])
 
         def find(of: list[int], into: list[int]) -> PairRoutes:
-            try:
+            with self._named():
                 return self._network.pareto(of, into)
-            except ValueError as error:
-                if len(error.args) != 3:
-                    raise
-                message, source, target = error.args
-                raise ValueError(f"from {self.names[source]} to {self.names[target]}: {message}") from None
 
         return PathQuery("delay, loss, capacity", find)
 

@@ -1,9 +1,13 @@
 """Routes and comparisons as rows of text for people."""
 
+from collections.abc import Callable
 from math import inf
 
 from anabranch.engineering.routes.compare import HEURISTIC, OPTIMUM, MetricComparison, Pair
 from anabranch.engineering.routes.model import Routes
+from anabranch.engineering.routes.search import Throughput
+from anabranch.foundation.text_table import TextTable, count
+from anabranch.network.metrics import BOTTLENECKS, stack_of
 
 ARROW = " > "
 
@@ -28,12 +32,36 @@ def routes_table(routes: Routes) -> Table:
             share = (f"{path.weight:.3g}",) if several else ()
             numbers = (_milliseconds(path.delay_s), _number(path.loss), _number(path.cost))
             rows.append((route.source, route.target, ARROW.join(path.nodes), *share, *numbers))
-    return routes_head(several), rows
+    return routes_head(routes.metric, several), rows
 
 
-def routes_head(with_share: bool) -> tuple[str, ...]:
-    """The head of :func:`routes_table`, with shares if a pair has several paths."""
-    return ("from", "to", "path", *(("share",) if with_share else ()), "delay, ms", "loss", "cost")
+def routes_head(metric: str, with_share: bool) -> tuple[str, ...]:
+    """The head of :func:`routes_table`, with shares if a pair has several paths. Of a rate, the last column says what it is, and its unit."""
+    cost = "goodput, bit/s" if stack_of(metric) else "least rate, bit/s" if metric in BOTTLENECKS else "cost"
+    return ("from", "to", "path", *(("share",) if with_share else ()), "delay, ms", "loss", cost)
+
+
+def throughput_table(routes: Routes, throughputs: dict[tuple[str, str], Throughput]) -> TextTable:
+    """What the disjoint paths of each pair have together by predicted throughput, and what the best has alone."""
+    by_goodput = stack_of(routes.metric) is not None
+    shown: Callable[[float], str] = _megabits if by_goodput else lambda value: f"{1e3 / value:.4g}"
+    unit = "goodput, Mbit/s" if by_goodput else "delay x sqrt(loss), ms"
+    rows, proven, single = [], 0, 0
+    for route in routes.routes:
+        if not route.paths:
+            continue
+        found = throughputs[route.source, route.target]
+        proven += found.is_proven
+        single += len(route.paths) == 1
+        times = found.together / found.alone
+        most = "" if found.is_proven else f"x {found.at_most / found.together:.4g}"
+        several = (str(len(route.paths)), shown(found.together), shown(found.alone), f"x {times:.4g}", most)
+        rows.append((route.source, route.target, *several))
+    head = ("from", "to", "paths", f"{unit}, together", "best path alone", "gain", "a better set has at most")
+    notes = ["Each path has flows of its own; shares are proportional to their throughput."]
+    notes += [f"One path is best for {count(single, 'pair')}: no disjoint path adds to it."] if single else []
+    notes += [f"No set of disjoint paths has more: proven for {proven} of {count(len(rows), 'pair')}."] if rows else []
+    return TextTable(head, rows, 2, notes)
 
 
 def pair_table(pair: Pair) -> Table:

@@ -54,7 +54,7 @@ class RouteStream:
                 break
         else:
             with_share = any((part["paths"] > 1).any() for part in held)
-        head = routes_head(with_share)
+        head = routes_head(self.question.metric, with_share)
         lines, widths = text.table(held, list(map(len, head)), with_share)
         aligned = zip(head, widths, strict=True)
         yield (

@@ -24,7 +24,9 @@ from anabranch.studies.advise.race import Race, Standing, is_alike, may_be_bette
 from anabranch.studies.advise.trials import Laboratory, PredictedValue
 
 CONFIDENCE = 0.9
-"""Of the intervals of means over seeds."""
+"""Of the intervals of values."""
+OTHER_SEEDS = 20
+"""An interval is for their mean."""
 _ALL = ""
 """The group of all candidates."""
 
@@ -75,11 +77,16 @@ class Advice:
         return standing.value / self.baseline.value if self.baseline is not None and self.baseline.value > 0 else None
 
     def interval(self, standing: Standing) -> tuple[float, float] | None:
-        """The 90 % interval of the mean over seeds, by Student's t; ``None`` for one seed."""
+        """The 90 % interval of the mean of 20 other seeds, by Student's t; ``None`` for one seed.
+
+        The other seeds' mean deviates too: the variance of the difference of two means is the sum of theirs.
+        """
         values = np.array([trial.value for trial in standing.trials.values()])
         if len(values) < 2:
             return None
-        margin = float(student_t(len(values) - 1, CONFIDENCE) * values.std(ddof=1) / np.sqrt(len(values)))
+        margin = float(
+            student_t(len(values) - 1, CONFIDENCE) * values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / OTHER_SEEDS)
+        )
         return float(values.mean()) - margin, float(values.mean()) + margin
 
     def scenario_document(self) -> dict[str, Any]:

@@ -42,6 +42,16 @@ class RoutingCandidate:
     """What a path is chosen for: ``flow``, ``flowlet`` or ``packet``."""
     routes: tuple[Route, ...] = field(default=(), repr=False)
 
+    @property
+    def way(self) -> str:
+        """``one`` for one path, or what a path is chosen for."""
+        return self.per if self.paths > 1 else "one"
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether chance chooses a path for many packets at once, so that runs with other seeds differ much."""
+        return self.way in ("flowlet", "flow")
+
 
 @dataclass(frozen=True)
 class Candidate:

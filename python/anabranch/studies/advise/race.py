@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, Lock
 from time import monotonic
 
 import numpy as np
@@ -17,8 +17,8 @@ clock: Callable[[], float] = monotonic
 """Of the time that a search takes, seconds."""
 ROUND_TRIPS = 100
 """The least length of a run."""
-_SEGMENTS = 10_000
-"""A run lasts until the best predicted goodput has sent this number. It takes milliseconds; chance decides about shorter runs."""
+_SEGMENTS = 50_000
+"""A run lasts until the best predicted goodput has sent this number. It takes some 20 ms; slow growth and chance decide about shorter runs."""
 _SEGMENT_BITS = 12_000
 _LEAST_S, _MOST_S = 0.05, 30.0
 """Bounds of the length of a run, seconds."""
@@ -27,14 +27,21 @@ _ALIKE = 0.02
 _HOPE = 0.5
 """Standard deviations by which a candidate may be better than the regression says."""
 _AT_ONCE = 4
-"""Hopeful candidates of a group that run before the regression is made anew."""
-_ERROR_OF_ONE = 0.1
+"""Hopeful candidates that run before the regression is made anew; of groups besides the first, half as many."""
+_IDLE = 3
+"""Steps of exploring in which no group gets a better leader, after which exploring ends."""
+_SPREAD, _SPREAD_OF_HASHES = 0.1, 0.2
+"""What the standard deviation of paired differences is before two seeds have run: a guess, which counts as one seed more."""
+_SEEDS = 4
+"""The least seeds of an answer: its interval comes from them."""
+_DOUBT = 1.3
+"""Standard errors by which a candidate may be better than its mean to get more seeds."""
 _STEADY = 0.05
 """Two halves of a run agree if they differ by at most this share."""
-_PREDICTING, _EXPLORING = 0.2, 0.6
+_PREDICTING, _EXPLORING = 0.1, 0.6
 """Shares of the time after which predictions, and then the first runs, end."""
-_ROUNDS = ((0.35, 10, 1), (0.2, 6, 2), (0.1, 4, 4), (0.05, 3, 8), (0.05, 3, 16))
-"""Of each round: how far below the best of its group a candidate may be, how many of them run, and with how many seeds."""
+_ROUNDS = ((8, 2), (5, 4), (3, 8), (2, 16))
+"""Of each round: how many candidates of the first group run that may be its best, and with how many seeds; of other groups, half as many."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ class Race:
         self._laboratory, self.candidates, self.groups = laboratory, candidates, groups
         self._least_s = min(_MOST_S, max(_LEAST_S, ROUND_TRIPS * round_trip_s))
         self._lengths = dict.fromkeys(groups, self._least_s)
+        self._seeds = dict.fromkeys(groups, 1)
         self._begun, self._time_s, self._stop, self._say = clock(), time_s, stop, say
         self._halt = Event()
         self._trials: dict[tuple[int, float], dict[int, Trial]] = {}
@@ -102,7 +110,11 @@ class Race:
         return Standing(self.candidates[one], self._trials[one, seconds], seconds)
 
     def standings(self, group: str) -> list[tuple[int, Standing]]:
-        """The candidates of a group by runs of equal length, best first: the longest of which the group has several, or any."""
+        """The candidates of a group by runs of equal length: the longest of which the group has several, or any.
+
+        The first is the best of the last round. One with fewer seeds may have a greater mean by luck, if these seeds suit its hash. The others follow
+        by their means.
+        """
         found: list[tuple[int, Standing]] = []
         for seconds in (self._lengths[group], self._lengths[group] / 2, self._least_s):
             found = [
@@ -110,37 +122,35 @@ class Race:
             ]
             if len(found) >= min(2, len(self.groups[group])):
                 break
-        return sorted(found, key=lambda each: -each[1].value)
+        last = self._seeds[group]
+        found.sort(key=lambda each: -each[1].value)
+        best = next((each for each in found if len(each[1].trials) >= last), None)
+        return [best, *(each for each in found if each is not best)] if best else found
 
     def run(self, first: Sequence[int]) -> None:
         """Predict all, explore, then decide. The candidates in ``first`` run in any case."""
-        end = self._begun + _PREDICTING * self._time_s
-        # One path first: it is predicted fastest, and every restriction allows it to some stack.
-        order = sorted(range(len(self.candidates)), key=lambda one: self.candidates[one].routing.paths)
-        predicted: dict[int, PredictedValue | None] = {}
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            estimates_in_order = pool.map(lambda one: self._estimate(self.candidates[one], end), order)
-            for one, estimate in zip(order, estimates_in_order, strict=True):
-                predicted[one] = estimate
-                self._say(f"{len(predicted)} of {len(self.candidates)} predicted")
-        self.predicted = [predicted[one] for one in range(len(self.candidates))]
+        self._predict(self._begun + _PREDICTING * self._time_s)
         self._lengthen()
         self._explore(first)
-        for share, most, seeds in _ROUNDS:
+        for most, seeds in _ROUNDS:
             wanted: dict[tuple[int, int, float], None] = {}
-            for group in self.groups:
+            rounds: list[str] = []
+            for number, group in enumerate(self.groups):
                 if self.is_over:
                     return
-                leaders = self._leaders(group, share, most)
+                leaders = self._leaders(group, most // 2 if number else most)
                 if any(_grows(standing) for _, standing in leaders):
                     self._lengths[group] = min(_MOST_S, 2 * self._lengths[group])
-                elif seeds > 4 and self._is_decided(group):
+                elif len(leaders) < 2 and seeds > _SEEDS:
                     continue
                 chosen = dict.fromkeys([*(one for one, _ in leaders), *first])
                 wanted |= {(one, seed, self._lengths[group]): None for seed in range(1, seeds + 1) for one in chosen}
+                rounds.append(group)
             if not wanted:
                 break
             self._try(list(wanted))
+            if not self.is_over:
+                self._seeds |= dict.fromkeys(rounds, seeds)
         self.decided = not self.is_over and all(map(self._is_decided, self.groups))
 
     def _lengthen(self) -> None:
@@ -151,56 +161,95 @@ class Race:
             self._least_s = min(_MOST_S, max(self._least_s, needed_s))
             self._lengths = dict.fromkeys(self.groups, self._least_s)
 
-    def _estimate(self, one: Candidate, end: float) -> PredictedValue | None:
-        if self._stop.is_set() or clock() > end:
-            return None
-        return self._laboratory.estimate(one.stack, one.routing.name, self._least_s)
+    def _predict(self, end: float) -> None:
+        """Predictions, until the time is over. Each stack has an equal share of it, as some take a hundred times as long as others."""
+        predicted: list[PredictedValue | None] = [None] * len(self.candidates)
+        left: dict[str, list[int]] = {}
+        for one in sorted(range(len(predicted)), key=lambda one: _effort(self.candidates[one]), reverse=True):
+            left.setdefault(self.candidates[one].stack, []).append(one)
+        spent = dict.fromkeys(left, 0.0)
+
+        def work() -> None:
+            while not self._stop.is_set() and clock() < end:
+                with lock:
+                    stack = min((stack for stack in left if left[stack]), key=spent.__getitem__, default=None)
+                    if stack is None:
+                        return
+                    one = left[stack].pop()
+                begun = clock()
+                predicted[one] = self._laboratory.estimate(stack, self.candidates[one].routing.name, self._least_s)
+                with lock:
+                    spent[stack] += clock() - begun
+                    self._say(f"{len(predicted) - sum(map(len, left.values()))} of {len(predicted)} predicted")
+
+        lock, workers = Lock(), os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
+            for job in [pool.submit(work) for _ in range(workers)]:
+                job.result()
+        self.predicted = predicted
 
     def _explore(self, first: Sequence[int]) -> None:
         """Short runs, of what the regression over the others lets expect the most."""
         end = self._begun + _EXPLORING * self._time_s
         prior = [None if one is None else one.value for one in self.predicted]
         self._try([(one, 1, self._least_s) for one in self._spread(first)], end)
-        while not self.is_over and clock() < end:
+        idle, bests = 0, dict.fromkeys(self.groups, 0.0)
+        while not self.is_over and clock() < end and idle < _IDLE:
             seen = {one: trials[1].value for (one, _), trials in self._trials.items() if 1 in trials}
             if not seen:
                 return
             expected, deviation = estimates(self.candidates, prior, seen)
             wanted: dict[tuple[int, int, float], None] = {}
-            for group in self.groups.values():
-                best = max((np.log(max(seen[one], 1e-9)) for one in group if one in seen), default=-np.inf)
-                hopeful = [one for one in group if one not in seen and expected[one] + _HOPE * deviation[one] > best]
-                hopeful.sort(key=lambda one: -(expected[one] + _HOPE * deviation[one]))
-                wanted |= {(one, 1, self._least_s): None for one in hopeful[:_AT_ONCE]}
+            idle += 1
+            for number, (name, group) in enumerate(self.groups.items()):
+                ran = [one for one in group if one in seen]
+                leader = max(ran, key=seen.__getitem__, default=None)
+                if leader is None:
+                    continue
+                if seen[leader] > bests[name] * (1 + _ALIKE):
+                    idle, bests[name] = 0, seen[leader]
+                hope = dict(zip(group, (expected + _HOPE * deviation)[list(group)].tolist(), strict=True))
+                # A regression without interactions may be wrong about a stack that is not predicted: it is tried over the leader's routing.
+                crossing = {one for one in group if self._crosses(one, leader) and not number}
+                least = np.log(max(seen[leader], 1e-9))
+                hopeful = [one for one in group if one not in seen and (one in crossing or hope[one] > least)]
+                hopeful.sort(key=lambda one: (one not in crossing, -hope[one]))
+                wanted |= {(one, 1, self._least_s): None for one in hopeful[: _AT_ONCE // 2 if number else _AT_ONCE]}
             if not wanted:
                 return
             self._try(list(wanted), end)
 
-    def _spread(self, first: Sequence[int]) -> list[int]:
-        """Candidates so that each stack, routing, and way of a stack's spraying occurs; those predicted best before others.
+    def _crosses(self, one: int, leader: int) -> bool:
+        return self.predicted[one] is None and self.candidates[one].routing == self.candidates[leader].routing
 
-        The best predicted of each group come first, so that a search that ends early has an answer for each.
+    def _spread(self, first: Sequence[int]) -> list[int]:
+        """The best predicted of each group, so that a search that ends early has an answer for each, and some that are not predicted.
+
+        Of these, each routing and each stack with each way to choose a path occurs, in as few candidates as possible.
         """
         values = [np.inf if one is None else one.value for one in self.predicted]
         known = [[one for one in group if self.predicted[one] is not None] for group in self.groups.values()]
         leading = [*first, *(max(group, key=values.__getitem__) for group in known if group)]
         chosen, met = list(dict.fromkeys(leading)), set[object]()
-        for one in (*chosen, *np.argsort(-np.array(values), kind="stable").tolist()):
-            candidate = self.candidates[one]
-            way = candidate.routing.per if candidate.routing.paths > 1 else "one"
-            keys: set[object] = {(self.predicted[one] is None, candidate.routing.name), (candidate.stack, way)}
-            if not keys <= met and one not in chosen:
-                chosen.append(one)
-            met |= keys
+        unknown = [one for one, estimate in enumerate(self.predicted) if estimate is None]
+        for news in (2, 1):
+            for one in unknown:
+                candidate = self.candidates[one]
+                keys: set[object] = {candidate.routing.name, (candidate.stack, candidate.routing.way)}
+                if len(keys - met) >= news:
+                    chosen.append(one)
+                    met |= keys
         return chosen
 
-    def _leaders(self, group: str, share: float, most: int) -> list[tuple[int, Standing]]:
-        """The candidates that may be best of a group: by their values, and, if they still grow, by the values that they may reach."""
+    def _leaders(self, group: str, most: int) -> list[tuple[int, Standing]]:
+        """The best of a group, and candidates that may be: by their values, and, if they still grow, by the values that they may reach."""
         standings = self.standings(group)
-        best = max((standing.value for _, standing in standings), default=0.0)
-        near = [each for each in standings if _hope(each[1]) >= best * (1 - share)]
-        hopeful = sorted(near, key=lambda each: -_hope(each[1]))
-        return list(dict([*near[:most], *hopeful[:most]]).items())
+        if not standings:
+            return []
+        best, *others = standings
+        near = [each for each in others if may_be_better(best[1], each[1], _DOUBT) or _hope(each[1]) > _hope(best[1])]
+        near.sort(key=lambda each: -_hope(each[1]))
+        return [best, *near[: most - 1]]
 
     def _is_decided(self, group: str) -> bool:
         """Whether, by paired differences over equal seeds, no other is better than the best by more than 2 %."""
@@ -242,23 +291,33 @@ class Race:
 
 
 def differences(best: Standing, other: Standing) -> tuple[float, float]:
-    """Mean and standard error of the paired differences over equal seeds, as shares of the best; of one seed, the error is a guess."""
+    """Mean and standard error of the paired differences over equal seeds, as shares of the best.
+
+    The guess of their deviation counts as one seed: two seeds that differ alike by chance decide nothing.
+    """
     seeds = sorted(best.trials.keys() & other.trials.keys())
     paired = np.array([other.trials[seed].value - best.trials[seed].value for seed in seeds]) / (best.value or 1.0)
-    if len(paired) < 2:
-        return float(paired.mean()) if len(paired) else 0.0, _ERROR_OF_ONE
-    return float(paired.mean()), float(paired.std(ddof=1) / np.sqrt(len(paired)))
+    guess = _SPREAD_OF_HASHES if best.candidate.routing.is_hashed or other.candidate.routing.is_hashed else _SPREAD
+    if not len(paired):
+        return other.value / (best.value or 1.0) - 1, guess
+    variance = (guess**2 + len(paired) * paired.var()) / len(paired)
+    return float(paired.mean()), float(np.sqrt(variance / len(paired)))
 
 
-def may_be_better(best: Standing, other: Standing) -> bool:
-    """Whether another may be better by more than 2 %: the mean difference and two standard errors reach that."""
+def may_be_better(best: Standing, other: Standing, errors: float = 2.0) -> bool:
+    """Whether another may be better by more than 2 %: the mean difference and some standard errors reach that."""
     mean, error = differences(best, other)
-    return mean + 2 * error > _ALIKE
+    return mean + errors * error > _ALIKE
 
 
 def is_alike(best: Standing, other: Standing) -> bool:
     """Whether another is as good: the mean differs by at most 2 %."""
     return abs(differences(best, other)[0]) <= _ALIKE
+
+
+def _effort(one: Candidate) -> tuple[int, int]:
+    """The order of predictions by how long they take: the way to choose a path, then the number of paths."""
+    return ("one", "packet", "flowlet", "flow").index(one.routing.way), one.routing.paths
 
 
 def _hope(standing: Standing) -> float:

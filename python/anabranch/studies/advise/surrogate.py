@@ -20,10 +20,20 @@ def estimates(
 ) -> tuple[Numbers, Numbers]:
     """The logarithm of each candidate's value, and its standard deviation. ``seen`` has values of those that ran.
 
-    ``prior`` is the value predicted, where there is one. The regression is of the ratio of the value to it, or to the mean of all.
+    ``prior`` is the value predicted, where there is one. The regression is of the ratio of the value to it; to the mean of what is predicted over
+    the same routing; or to the mean of all that ran.
     """
     mean = np.mean([np.log(max(value, 1e-9)) for value in seen.values()])
-    base = np.array([np.log(value) if value else mean for value in prior])
+    alike: dict[str, list[float]] = {}
+    for one, value in zip(candidates, prior, strict=True):
+        if value:
+            alike.setdefault(one.routing.name, []).append(np.log(value))
+    base = np.array(
+        [
+            np.log(value) if value else np.mean(alike.get(one.routing.name, mean))
+            for one, value in zip(candidates, prior, strict=True)
+        ]
+    )
     columns: dict[object, int] = {}
     rows = [
         [columns.setdefault(key, len(columns)) for key in _features(one, known)]
@@ -44,6 +54,5 @@ def estimates(
 
 def _features(one: Candidate, known: float | None) -> tuple[object, ...]:
     """What candidates may have in common; those that are predicted deviate from another base."""
-    way = one.routing.per if one.routing.paths > 1 else "one"
     told = known is not None
-    return told, (told, one.stack), (told, one.routing.name), (told, one.stack, way)
+    return told, (told, one.stack), (told, one.routing.name), (told, one.stack, one.routing.way)

@@ -74,6 +74,11 @@ impl Clock {
         self.network_events.iter().find(|(_, event)| is_change(event)).map_or(Time::NEVER, |(at, _)| *at)
     }
 
+    /// All network events that are scheduled, in the order of time.
+    pub(in crate::packet) fn network_events(&self) -> impl Iterator<Item = &(Time, NetworkEvent)> {
+        self.network_events.iter()
+    }
+
     /// The next event of the network.
     #[cfg(test)]
     pub(in crate::packet) fn next_network_event_itself(&self) -> Option<&NetworkEvent> {

@@ -7,7 +7,7 @@ use crate::packet::hosts::flow::Flow;
 use crate::spec::NodeId;
 use crate::units::{Duration, Time};
 
-/// What a flow waits for.
+/// The flows that a flow waits for, in sum.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wait {
     /// How many flows are not over.

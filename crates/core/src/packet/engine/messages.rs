@@ -307,7 +307,7 @@ impl Hosts {
         let sizes = *context.network.sizes(flow);
         let parameters = self.parameters(flow, context.spec).copied().unwrap_or_default();
         let payload = u64::from(sizes.full() - sizes.header());
-        let most = (payload * u64::from(parameters.grant) / QUANTUM).max(1) as u32;
+        let most = (payload * u64::from(parameters.grant)).div_ceil(QUANTUM) as u32;
         let round_trip = self.message_hosts.networks.iter().map(|network| network.0).max().unwrap_or(Duration::ZERO);
         let ahead_limit = (1.5 * rate.as_bps() / 8.0 * round_trip.as_secs() / QUANTUM as f64) as u32;
         let pacer = self.message_hosts.pacers.entry(host).or_default();

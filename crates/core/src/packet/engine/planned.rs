@@ -1,9 +1,12 @@
-//! The plan of a run's flows, and the links of their packets.
+//! The plan of a run's flows, and the links of their packets, at any instant.
 
+use crate::packet::engine::clock::NetworkEvent;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::{RouteRef, SharedPaths, Unlisted};
 use crate::packet::hosts::flow::FlowPlan;
-use crate::spec::{Granularity, LinkId, RunSpec};
+use crate::packet::link::schedule::Steps;
+use crate::spec::{Granularity, LinkId, RunSpec, ScheduleSpec};
+use crate::units::{Duration, Rate, Time};
 
 impl<L: EventLoop> Engine<L> {
     /// The compiled run.
@@ -56,4 +59,70 @@ impl<L: EventLoop> Engine<L> {
         let now = self.clock.now();
         self.network.forwarding_mut().links_of_packet(identity.route(reverse), now, &identity.key(flow, reverse, 0))
     }
+
+    /// The instants before the end at which links or routes change, in order and without repetition: events, the routes that follow them, and the steps
+    /// of rates and delays.
+    pub fn changes(&self) -> Vec<Time> {
+        let of_network = self.clock.network_events().filter(|(_, event)| {
+            matches!(
+                event,
+                NetworkEvent::Fail(_) | NetworkEvent::Repair(_) | NetworkEvent::Reroute(_) | NetworkEvent::Impair(..)
+            )
+        });
+        let mut found: Vec<Time> = of_network.map(|(at, _)| *at).collect();
+        let used = |link: &crate::spec::LinkSpec| [link.rate_schedule, link.delay_schedule];
+        for index in self.spec.links.iter().flat_map(used).flatten() {
+            if let ScheduleSpec::Steps { at, .. } = &self.spec.schedules[index] {
+                found.extend(at.iter().map(|instant| Time(*instant)));
+            }
+        }
+        found.retain(|at| *at < self.clock.end());
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Changes links and routes as all events until this instant do, in a run that has not started. It has no packets, so it cannot run afterwards.
+    /// The links of [`Self::spec`] then have the losses, rates and delays of this instant. A transmitter that stands still keeps its former rate.
+    pub fn pass_changes(&mut self, until: Time) {
+        while self.clock.next_network_event() <= until {
+            self.clock.set(self.clock.next_network_event());
+            match self.clock.take_network_event() {
+                Some(NetworkEvent::Fail(links)) => {
+                    for link in links {
+                        self.network.fail(self.clock.now(), link);
+                    }
+                }
+                Some(NetworkEvent::Repair(links)) => links.into_iter().for_each(|link| self.network.repair(link)),
+                Some(NetworkEvent::Reroute(routing)) => self.network.reroute(routing),
+                Some(NetworkEvent::Impair(links, loss, _)) => {
+                    links.into_iter().for_each(|link| self.spec.links[link as usize].loss.clone_from(&loss));
+                }
+                _ => {}
+            }
+        }
+        self.clock.set(until);
+        for link in &mut self.spec.links {
+            let value = |schedule: Option<usize>| schedule.and_then(|index| value(&self.spec.schedules[index], until));
+            if let Some(bps) = value(link.rate_schedule).filter(|bps| *bps > 0) {
+                link.rate = Rate(bps);
+            }
+            if let Some(delay) = value(link.delay_schedule) {
+                link.delay = Duration(delay);
+            }
+        }
+    }
+
+    /// Whether a link carries packets now: it has not failed, and its transmitter does not stand still.
+    pub fn carries(&self, link: LinkId) -> bool {
+        let rate = self.spec.links[link as usize].rate_schedule;
+        let is_still = rate.is_some_and(|index| value(&self.spec.schedules[index], self.clock.now()) == Some(0));
+        !is_still && self.network.forwarding().is_up(link)
+    }
+}
+
+/// The value of a schedule that changes in steps.
+fn value(schedule: &ScheduleSpec, at: Time) -> Option<u64> {
+    let ScheduleSpec::Steps { at: begins, values, repeat, linear } = schedule else { return None };
+    Some(Steps::new(begins, values, *repeat, *linear).value(at))
 }

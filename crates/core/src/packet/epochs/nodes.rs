@@ -58,8 +58,7 @@ impl Nodes {
         for Flow { identity, .. } in flows {
             // Messages share the line of their host.
             let is_message = spec.messages_of(&spec.traffic[identity.group as usize]).is_some();
-            if is_message
-                || !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
+            if is_message || !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
                 nodes[identity.src as usize].delivers_per_link = false;
                 nodes[identity.dst as usize].delivers_per_link = false;
             }

@@ -17,7 +17,7 @@ pub mod select;
 
 pub use paths::{SharedPaths, Unlisted};
 
-use crate::packet::forwarding::next_hops::NextHopTable;
+use crate::packet::forwarding::next_hops::{NextHopTable, Shared};
 use crate::packet::forwarding::path_set::PathSet;
 use crate::packet::forwarding::select::{Backlogs, PacketKey};
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
@@ -123,6 +123,11 @@ impl Forwarding {
         self.controllers.iter_mut().flatten().for_each(|controller| controller.set_up(link, up));
     }
 
+    /// Whether a link is up.
+    pub fn is_up(&self, link: LinkId) -> bool {
+        self.graph.is_up(link)
+    }
+
     /// The controller of a routing that measures its links.
     pub fn controller(&mut self, routing: usize) -> Option<&mut Controller> {
         self.controllers[routing].as_mut()
@@ -213,8 +218,8 @@ impl Forwarding {
         if table.dst == node {
             return Some(END);
         }
-        let routing = &self.routings[table.routing];
-        table.select(node, &self.lists, self.seed, routing, now, key, &mut self.best, backlogs)
+        let shared = Shared { seed: self.seed, lists: &self.lists, best: &mut self.best };
+        table.select(node, shared, &self.routings[table.routing], now, key, backlogs)
     }
 }
 

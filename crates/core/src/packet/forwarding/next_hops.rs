@@ -9,6 +9,16 @@ use crate::routing::{LinkLists, NextHops};
 use crate::spec::{HashField, LinkId, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 
+/// What all tables share.
+pub struct Shared<'a> {
+    /// The run's seed.
+    pub seed: u64,
+    /// The next hops of nodes that have several.
+    pub lists: &'a LinkLists,
+    /// For DRILL, by the first of a set of links, the last best link of the set, plus one. A router compares its queues for all destinations.
+    pub best: &'a mut [u32],
+}
+
 /// The next hops to a destination under a routing.
 #[derive(Debug, Clone)]
 pub struct NextHopTable {
@@ -56,23 +66,21 @@ impl NextHopTable {
         self.next_hops.only(node)
     }
 
-    /// The next hop of a packet at a node; `None` if the node has none. `best` has, by the first of a set of links, the last best link plus one
-    /// for DRILL: all tables share it, because a router compares its queues for all destinations.
+    /// The next hop of a packet at a node; `None` if the node has none.
     pub fn select(
         &mut self,
         node: NodeId,
-        lists: &LinkLists,
-        seed: u64,
+        shared: Shared<'_>,
         routing: &RoutingSpec,
         now: Time,
         key: &PacketKey,
-        best: &mut [u32],
         backlogs: impl Backlogs,
     ) -> Option<LinkId> {
+        let Shared { seed, lists, best } = shared;
         let draws = || {
             // The tables of all destinations share a hash that does not read the destination.
-            let shared = routing.select == Selector::Hash && !routing.hash.contains(&HashField::Destination);
-            let index = if shared { u32::MAX - self.routing as u32 } else { self.index };
+            let is_shared = routing.select == Selector::Hash && !routing.hash.contains(&HashField::Destination);
+            let index = if is_shared { u32::MAX - self.routing as u32 } else { self.index };
             Stream::new(seed, Purpose::Forwarding, (u64::from(index) << 32 | u64::from(node)) << 1)
         };
         let set = NextHopSet { members: self.next_hops.at(node, lists), cumulative: &[], hops: None };

@@ -60,7 +60,9 @@ impl Connection {
             timestamp: Some(timestamp),
         };
         match self.receiver.take(now, &data) {
-            Due::Now if self.entropy.is_none() && self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
+            Due::Now if self.entropy.is_none() && self.receiver.acknowledge_held() => {
+                Some(self.held_packet(flow, pool))
+            }
             Due::Now => {
                 let ack = self.receiver.acknowledge(now);
                 Some(self.packet_of(flow, now, &ack, pool))
@@ -178,8 +180,9 @@ impl Connection {
         if packet.has(HAS_SACK) {
             announcement = pool.announcement(packet.number());
             let has_timestamp = |said: &Announcement| said.value.is_none() || said.timestamp > 0;
-            ack.timestamps =
-                announcement.filter(has_timestamp).map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
+            ack.timestamps = announcement
+                .filter(has_timestamp)
+                .map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
             pool.take(packet.number(), &mut ack.sack);
         }
         let edge = self.sender.window_edge();

@@ -1,9 +1,7 @@
 //! A message between two hosts: its ends, and the packets that they exchange.
 
 use crate::packet::hosts::flow::FlowCounters;
-use crate::packet::link::packet::{
-    ACK, AT_LAST_HOP, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, TRIMMED, flag_if,
-};
+use crate::packet::link::packet::{ACK, AT_LAST_HOP, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, TRIMMED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
 use crate::tcp::receiver::SackBlocks;
 use crate::uet::packets::{Ack, Data, Nack};
@@ -78,13 +76,7 @@ pub fn read_data(packet: &Packet, pool: &mut SackPool) -> Data {
     } else {
         (packet.number(), 0)
     };
-    Data {
-        number: packet.segment(),
-        value,
-        retransmission: packet.has(RETRANSMISSION),
-        asks: packet.has(PUSH),
-        wanted,
-    }
+    Data { number: packet.segment(), value, retransmission: packet.has(RETRANSMISSION), asks: packet.has(PUSH), wanted }
 }
 
 /// The receiver's answer as a packet, and the number that selectors see.

@@ -24,7 +24,7 @@ pub mod packet;
 pub mod packet_sizes;
 pub mod queue;
 pub mod sack_pool;
-mod schedule;
+pub(in crate::packet) mod schedule;
 mod transmit;
 pub mod varying;
 mod wire;

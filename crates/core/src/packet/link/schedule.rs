@@ -43,7 +43,7 @@ pub struct Steps {
 
 impl Steps {
     /// Steps of a schedule that has passed [`ScheduleSpec::check`].
-    fn new(at: &[u64], values: &[u64], repeat: Option<Duration>, linear: bool) -> Steps {
+    pub fn new(at: &[u64], values: &[u64], repeat: Option<Duration>, linear: bool) -> Steps {
         let mut before = Vec::with_capacity(at.len());
         let mut sum = 0;
         for (index, begin) in at.iter().enumerate() {

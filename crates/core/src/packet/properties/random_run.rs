@@ -1,11 +1,11 @@
 //! Random runs.
 
+use crate::entropy::EntropySpec;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::Table;
 use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;
-use crate::entropy::EntropySpec;
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::detection::DetectionSpec;

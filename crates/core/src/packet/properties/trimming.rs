@@ -298,9 +298,10 @@ fn incast() -> impl Strategy<Value = Value> {
 
 fn run<L: EventLoop>(spec: &Value) -> (Vec<f64>, u64, [Vec<u64>; 6]) {
     let spec: RunSpec = serde_json::from_value(spec.clone()).expect("a run");
-    let Parts { links, forwarding, flows, mut sizes, network_events } = parts(&spec).expect("a run that can be");
+    let Parts { links, forwarding, flows, mut sizes, dependencies, network_events } =
+        parts(&spec).expect("a run that can be");
     sizes.allow_trimming(HEADER);
-    let mut engine = Engine::<L>::assemble(spec, links, forwarding, flows, sizes, network_events);
+    let mut engine = Engine::<L>::assemble(spec, links, forwarding, (flows, dependencies), sizes, network_events);
     while engine.advance(1_000_000) {}
     (engine.link_table().numbers("trimmed"), engine.packet_hops(), results(&mut engine))
 }

@@ -66,8 +66,12 @@ fn mixed(short: &Prediction, long: &[Prediction], gaps: &[Option<f64>]) -> Predi
     let flow = |index: usize, flow: &FlowPrediction| {
         let weight = weights[index].unwrap_or(of_others);
         let mix = |value: fn(&FlowPrediction) -> f64| {
-            let rest = mean(long.iter().map(|run| value(&run.flows[index])));
-            value(flow).powf(weight) * rest.powf(1.0 - weight)
+            // Where its path has failed, it has no RTT and no window.
+            let known = || long.iter().map(|run| value(&run.flows[index])).filter(|value| !value.is_nan());
+            if known().next().is_none() {
+                return value(flow);
+            }
+            value(flow).powf(weight) * mean(known()).powf(1.0 - weight)
         };
         let goodput_bps = mix(|flow| flow.goodput_bps);
         let Interval { low, high } = Class::Flowlets.interval();
@@ -110,6 +114,7 @@ fn mixed(short: &Prediction, long: &[Prediction], gaps: &[Option<f64>]) -> Predi
     Prediction {
         flows: short.flows.iter().enumerate().map(|(index, one)| flow(index, one)).collect(),
         links: short.links.iter().enumerate().map(|(index, one)| link(index, one)).collect(),
+        parts: Vec::new(),
         converged: short.converged && long.iter().all(|run| run.converged),
         unique: short.unique && long.iter().all(|run| run.unique),
     }

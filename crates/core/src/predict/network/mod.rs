@@ -6,6 +6,7 @@
 //! - [`flows`]: the models of flows, and the links that they cross.
 //! - [`links`]: the models of links, their sawteeth and their prices.
 //! - [`solution`]: the solver, and what follows from its solution.
+//! - [`phases`]: predictions of runs whose links or routes change, from those of the times between two changes.
 //! - [`flowlets`]: predictions of runs with flowlets, from those with short and with long ones.
 //! - [`sums`]: the sum of several flows, with its interval.
 //! - [`watch`]: progress and cancellation of a prediction.
@@ -17,6 +18,7 @@ mod flowlets;
 mod flows;
 mod laws;
 mod links;
+mod phases;
 mod solution;
 mod sums;
 #[cfg(test)]
@@ -62,12 +64,30 @@ pub struct FlowPrediction {
     pub completion: Option<Completion>,
     /// Mean time between the packets that it sends, or between the bursts of packets, seconds.
     pub between_s: f64,
+    /// Its retransmission timeout, seconds; 0 for UDP.
+    pub timeout_s: f64,
+    /// Its window in equilibrium, if its congestion control limits it and events reduce it.
+    pub sawtooth: Option<WindowRange>,
+    /// What its waits and its growth after changes may take from the lower end of its interval, and what they have taken from the upper end if they do not
+    /// come, bit/s. The interval has both.
+    pub common_bps: (f64, f64),
     /// Number of paths that its packets take.
     pub paths: usize,
     /// Greatest goodput that the links of its paths allow, bit/s.
     pub most_bps: f64,
     /// The link whose capacity it shares with other flows, and the bit/s that it has there; `None` if something else limits it.
     pub shares: Option<(LinkId, f64)>,
+}
+
+/// The window of a flow in equilibrium, segments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowRange {
+    /// After an event.
+    pub least: f64,
+    /// Before an event.
+    pub greatest: f64,
+    /// Growth a round trip.
+    pub growth: f64,
 }
 
 /// The prediction for a directed link.
@@ -96,6 +116,8 @@ pub struct Prediction {
     pub flows: Vec<FlowPrediction>,
     /// By link.
     pub links: Vec<LinkPrediction>,
+    /// If links or routes change: the part of each time between two changes, of which the values above are the sum. [`sums`] needs them.
+    parts: Vec<Prediction>,
     /// Whether the equations are solved.
     pub converged: bool,
     /// Whether two starts of the solver have led to one solution.
@@ -111,8 +133,15 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
     provided::check(run.spec())?;
-    let prediction = flowlets::predict(&mut run, |run, flowlets| predict_planned(run, flowlets, threads, watch))?;
-    Ok((prediction, run))
+    let predict_now =
+        |run: &mut Simulation| flowlets::predict(run, |run, flowlets| predict_planned(run, flowlets, threads, watch));
+    let changes = run.changes();
+    if changes.is_empty() {
+        return Ok((predict_now(&mut run)?, run));
+    }
+    // The changes of a run cannot be taken back, so another one goes through them.
+    let changing = Simulation::new(run.spec().clone())?;
+    Ok((phases::predict(changing, &changes, watch, predict_now)?, run))
 }
 
 /// Predicts a planned run, of whose flowlets this is known.
@@ -139,13 +168,17 @@ fn predict_planned(
     let mut completions = Completions::new(spec, &flows, &solution, watch);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();
-    let mut predictions = by_flow
+    let predictions = by_flow
         .map(|(index, ((flow, state), class))| {
             let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
                     watch.reach(index as f64 / flows.len() as f64, &(solved..1.0));
                     let completion = completions.of(flow, control.stack, bytes)?;
                     short_prediction(flow, *state, completion, bytes, path_bps(flow, index, &solution))
+                }
+                _ if flow.lost >= 1.0 => NO_PATH,
+                _ if flow.lost > 0.0 => {
+                    of_failing_paths(flow, flow_prediction(flow, *state, class, path_bps(flow, index, &solution)))
                 }
                 _ => FlowPrediction {
                     shares: shared_link(flow, index, class, &solution),
@@ -157,15 +190,17 @@ fn predict_planned(
         .collect::<Result<Vec<(u32, FlowPrediction)>, PredictError>>()?;
     watch.reach(1.0, &(solved..1.0));
     provided::check_faults(spec)?;
-    predictions.sort_by_cached_key(|(number, _)| *number);
+    let mut by_number = vec![NO_PATH; run.planned_flows() as usize];
+    predictions.into_iter().for_each(|(number, prediction)| by_number[number as usize] = prediction);
     Ok(Prediction {
-        flows: predictions.into_iter().map(|(_, prediction)| prediction).collect(),
+        flows: by_number,
         links: solution
             .links
             .iter()
             .zip(packets.iter().zip(in_phase))
             .map(|(link, (packets, locked))| link_prediction(link, *packets, locked))
             .collect(),
+        parts: Vec::new(),
         converged: solution.converged,
         unique,
     })
@@ -245,6 +280,19 @@ fn short_prediction(
     bytes: u64,
     path_bps: f64,
 ) -> FlowPrediction {
+    let rest = FlowPrediction {
+        limited_by: Class::Size.name(),
+        rtt_s: state.rtt_s.max(flow.idle_rtt_s),
+        between_s: flow.burst / state.rate,
+        timeout_s: timeout_s(flow, state),
+        paths: flow.data.count,
+        ..NO_PATH
+    };
+    ending(rest, completion, bytes, path_bps)
+}
+
+/// The prediction for a flow with this completion time; the rest of it is known.
+fn ending(rest: FlowPrediction, completion: Completion, bytes: u64, path_bps: f64) -> FlowPrediction {
     let rate_bps = |seconds: f64| 8.0 * bytes as f64 / seconds;
     let Interval { low, high } = completion.meets.interval();
     FlowPrediction {
@@ -253,16 +301,33 @@ fn short_prediction(
             low * rate_bps(completion.high_s),
             (high * rate_bps(completion.low_s)).min(path_bps).max(rate_bps(completion.low_s)),
         ),
-        limited_by: Class::Size.name(),
-        rtt_s: state.rtt_s.max(flow.idle_rtt_s),
-        window: f64::NAN,
         completion: Some(completion),
-        between_s: flow.burst / state.rate,
-        paths: flow.data.count,
         most_bps: path_bps,
-        shares: None,
+        ..rest
     }
 }
+
+/// The retransmission timeout of a flow, seconds; 0 for UDP.
+fn timeout_s(flow: &FlowModel, state: FlowState) -> f64 {
+    flow.control.as_ref().map_or(0.0, |control| control.timeout_s(state.rtt_s.max(flow.idle_rtt_s)))
+}
+
+/// The prediction for a flow of whose packets none arrives.
+const NO_PATH: FlowPrediction = FlowPrediction {
+    goodput_bps: 0.0,
+    interval_bps: (0.0, 0.0),
+    limited_by: "no path",
+    rtt_s: f64::NAN,
+    window: f64::NAN,
+    completion: None,
+    between_s: f64::INFINITY,
+    timeout_s: 0.0,
+    sawtooth: None,
+    common_bps: (0.0, 0.0),
+    paths: 0,
+    most_bps: 0.0,
+    shares: None,
+};
 
 /// Greatest ratio of a run's goodput to the rate of its path. It exceeds 1 because packets that wait in queues when the measurement begins are
 /// counted.
@@ -291,9 +356,40 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, path_bps: f
         window: if flow.control.is_some() { state.window } else { f64::NAN },
         completion: None,
         between_s: flow.burst / state.rate,
+        timeout_s: timeout_s(flow, state),
+        sawtooth: sawtooth(state),
+        common_bps: (0.0, 0.0),
         paths: flow.data.count,
         most_bps: path_bps,
         shares: None,
+    }
+}
+
+/// The window of a flow that follows its law, if that has growth.
+fn sawtooth(state: FlowState) -> Option<WindowRange> {
+    let greatest = state.window / state.mean_share;
+    let range = WindowRange { least: state.remaining * greatest, greatest, growth: state.growth };
+    (state.responds > 0.5 && state.growth > 0.0).then_some(range)
+}
+
+/// What BBR loses of its goodput, for each share of its packets that goes to failed links: fitted to the packet engine, over 2, 4 and 8 paths.
+const BBR_OVER_FAILED: f64 = 2.5;
+/// Greatest ratio of the goodput of other controls to that of [Padhye's model](crate::predict::padhye), in the same runs.
+const MOST_OVER_FAILED: f64 = 5.0;
+
+/// The prediction for a flow that still sends over paths of which some have failed. `other` is that over the other paths.
+fn of_failing_paths(flow: &FlowModel, other: FlowPrediction) -> FlowPrediction {
+    let (share, most) = match &flow.control {
+        None => (1.0, 1.0),
+        Some(_) if flow.is_bbr() => ((1.0 - BBR_OVER_FAILED * flow.lost).max(0.0), 1.0 - flow.lost),
+        Some(_) => (1.0, MOST_OVER_FAILED),
+    };
+    let low_bps = if flow.control.is_none() { other.interval_bps.0 } else { 0.0 };
+    FlowPrediction {
+        goodput_bps: share * other.goodput_bps,
+        interval_bps: (low_bps, (most * other.interval_bps.1).min(other.most_bps)),
+        limited_by: "failed paths",
+        ..other
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::predict::network::error::PredictError;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Approximate share of the work that is done when routes and models are complete and the solver begins.
@@ -14,6 +15,8 @@ pub struct Watch {
     /// like the numbers.
     share: AtomicU64,
     unwanted: AtomicBool,
+    /// The part of the whole work that is done now; `None` for all of it.
+    part: Mutex<Option<Range<f64>>>,
 }
 
 impl Watch {
@@ -33,9 +36,17 @@ impl Watch {
         if self.unwanted.load(Ordering::Relaxed) { Err(PredictError::Stopped) } else { Ok(()) }
     }
 
+    /// From now on, shares of the work are shares of this part of it.
+    pub(super) fn begin(&self, part: Range<f64>) {
+        *self.part.lock().expect("no thread panics here") = Some(part);
+    }
+
     /// Records that this share of a part of the work is done.
     pub(super) fn reach(&self, share: f64, of: &Range<f64>) {
-        let reached = of.start + share.clamp(0.0, 1.0) * (of.end - of.start);
+        let mut reached = of.start + share.clamp(0.0, 1.0) * (of.end - of.start);
+        if let Some(part) = &*self.part.lock().expect("no thread panics here") {
+            reached = part.start + reached * (part.end - part.start);
+        }
         self.share.fetch_max(reached.to_bits(), Ordering::Relaxed);
     }
 }

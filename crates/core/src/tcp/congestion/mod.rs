@@ -189,6 +189,8 @@ crate::algorithm_registry! {
         Vegas = "vegas": vegas::Vegas in delay_based without LinuxControl,
         /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).
         Compound = "compound": compound::Compound in delay_based without LinuxControl,
+        /// Swift: keeps the round trip of a data center's paths at a target (Kumar et al. 2020).
+        Swift = "swift": swift::Swift in delay_based without LinuxControl,
         /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
         Kikolo = "kikolo": kikolo::Kikolo in loss_based without LinuxControl,
     }

@@ -50,3 +50,31 @@ def addresses(plan: AddressPlan, node: PlannedNode, ipv6: bool = False) -> str:
             lines.append(f"address replace {interface.address6}/127 dev {interface.name} nodad\n")
         lines.append(f"link set {interface.name} up\n")
     return "".join(lines)
+
+
+_NFT, _PRIORITY = "anabranch", 1000
+TABLE_OF = 100
+"""The routing table of a class by its code point: this number and the code point."""
+
+
+def by_code(plan: AddressPlan, codes: Sequence[int]) -> dict[str, str]:
+    """Files of each node that send packets with a code point to the routes of their class: ``nN.nft`` marks them, and ``nN.rules.batch`` sends
+    marked ones to a table of their own. Destinations that are not in it follow the other routes.
+
+    Linux has no rule for the upper half of an IPv4 code point before version 6.13.
+    """
+    texts: dict[str, str] = {}
+    for node in plan.nodes.values() if codes else ():
+        marks = "".join(f"        ip dscp {code} meta mark set {code}\n" for code in codes)
+        chains = "".join(
+            f"    chain {name} {{\n        type {kind} priority mangle; policy accept;\n{marks}    }}\n"
+            for name, kind in (("forwarded", "filter hook prerouting"), ("own", "route hook output"))
+        )
+        # the first two lines make a second load replace the first
+        texts[f"{node.identifier}.nft"] = heading(node, "marks by DSCP") + (
+            f"table ip {_NFT}\ndelete table ip {_NFT}\ntable ip {_NFT} {{\n{chains}}}\n"
+        )
+        texts[f"{node.identifier}.rules.batch"] = heading(node, "rules by mark") + "".join(
+            f"rule add fwmark {code} lookup {TABLE_OF + code} priority {_PRIORITY + code}\n" for code in codes
+        )
+    return texts

@@ -14,35 +14,46 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from anabranch.engineering.routes.export.classes import Dscp, Ports, by_dscp, by_port
 from anabranch.engineering.routes.export.errors import ExportError, pair
 from anabranch.engineering.routes.export.files import Files, error_note, heading
-from anabranch.engineering.routes.export.forwarding import WeightedPath, checked, next_hops, paths, undelivered
+from anabranch.engineering.routes.export.forwarding import WeightedPath, next_hops, paths, undelivered
 from anabranch.engineering.routes.export.plan import HOST_PORT, AddressPlan, Interface, PlannedNode
 from anabranch.engineering.routes.export.shares import of_sums
 from anabranch.engineering.routes.model import Routes
 
-Ports = int | str | tuple[int, int]
-"""A TCP port, or a range of them with both ends: ``(5000, 5099)`` or ``"5000-5099"``."""
-
 _SUMS = tuple(1 << power for power in range(9))
 _FEWEST_HASH_VALUES, _MOST_HASH_VALUES = 16, 256
 _MOST_TAGS = 4094  # IEEE 802.1Q: 0 and 4095 are no VLAN
-_LAST_TCP_PORT = 65_535
-_BY_PORT, _TAGGED, _BY_PAIR, _LOCAL = 2000, 1100, 1000, 500
+_BY_PORT, _BY_DSCP, _TAGGED, _BY_PAIR, _LOCAL = 2000, 1500, 1100, 1000, 500
 
 
-def files13(routes: Routes, plan: AddressPlan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
-    """The files for OpenFlow 1.3; ``tcp_source_ports`` has separate routes for flows from these TCP source ports."""
-    return _files(routes, plan, tcp_source_ports or {}, "OpenFlow13")
+def files13(
+    routes: Routes,
+    plan: AddressPlan,
+    tcp_source_ports: Mapping[Ports, Routes] | None = None,
+    dscp: Mapping[Dscp, Routes] | None = None,
+) -> Files:
+    """The files for OpenFlow 1.3.
+
+    ``tcp_source_ports`` has separate routes for flows from these TCP source ports, ``dscp`` for packets with these code points. A port goes before
+    a code point.
+    """
+    return _files(routes, plan, (tcp_source_ports or {}, dscp or {}), "OpenFlow13")
 
 
-def files15(routes: Routes, plan: AddressPlan, tcp_source_ports: Mapping[Ports, Routes] | None = None) -> Files:
+def files15(
+    routes: Routes,
+    plan: AddressPlan,
+    tcp_source_ports: Mapping[Ports, Routes] | None = None,
+    dscp: Mapping[Dscp, Routes] | None = None,
+) -> Files:
     """The files for OpenFlow 1.5, whose buckets have numbers.
 
     Select groups of hop-by-hop routes hash differently on each switch (Open vSwitch's extension
     ``selection_method=dp_hash``). Otherwise, flows that share a hash value would stay together all the way.
     """
-    return _files(routes, plan, tcp_source_ports or {}, "OpenFlow15")
+    return _files(routes, plan, (tcp_source_ports or {}, dscp or {}), "OpenFlow15")
 
 
 @dataclass
@@ -82,54 +93,26 @@ class _Switch:
         }
 
 
-def _files(routes: Routes, plan: AddressPlan, by_port: Mapping[Ports, Routes], version: str) -> Files:
+def _files(
+    routes: Routes, plan: AddressPlan, separate: tuple[Mapping[Ports, Routes], Mapping[Dscp, Routes]], version: str
+) -> Files:
     switches = {name: _Switch(node, version) for name, node in plan.nodes.items()}
     for switch in switches.values():
         _deliver(switch)
     made = Files({"lab.ovs-vsctl": _lab(plan, version)})
     made.warnings += _add(switches, plan, routes, ["ip"], _BY_PAIR)
-    for ports, masks, own in _by_ports(by_port, routes):
-        warnings = _add(switches, plan, own, [f"tcp,{mask}" for mask in masks], _BY_PORT)
-        made.warnings += [f"TCP source port {ports}: {warning}" for warning in warnings]
+    by_ports, by_codes = separate
+    rules = [
+        (one, [f"tcp,{mask}" for mask in _masks(one.first, one.last)], _BY_PORT) for one in by_port(by_ports, routes)
+    ]
+    rules += [(one, [f"ip,ip_dscp={one.first}"], _BY_DSCP) for one in by_dscp(by_codes, routes)]
+    for one, matches, priority in rules:
+        warnings = _add(switches, plan, one.routes, matches, priority)
+        made.warnings += [f"{one.name}: {warning}" for warning in warnings]
     for switch in switches.values():
         made.texts |= switch.texts() | {f"{switch.node.identifier}.host.batch": _host(switch.node)}
         made.missed(switch.error)
     return made
-
-
-def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple[Ports, Iterable[str], Routes]]:
-    taken: list[tuple[int, int]] = []
-    for ports, own in by_port.items():
-        first, last = port_range(ports)
-        for other in taken:
-            if first <= other[1] and other[0] <= last:
-                raise ExportError(
-                    f"TCP source port {ports}: overlaps with {other[0]}-{other[1]}; a port has one routing"
-                )
-        taken.append((first, last))
-        if own.topology != routes.topology:
-            raise ExportError(f"TCP source port {ports}: its routes are on another topology than the others")
-        yield ports, _masks(first, last), checked(own)
-
-
-def port_range(ports: Ports) -> tuple[int, int]:
-    """The first and the last TCP port of ``5001`` or ``5000-5099``.
-
-    Raises:
-        ExportError: they are none.
-    """
-    wrong = f'TCP source port {ports!r}: must be a port from 1 to {_LAST_TCP_PORT}, or a range such as "5000-5099"'
-    try:
-        if isinstance(ports, str):
-            begin, _, end = ports.partition("-")
-            first, last = int(begin), int(end or begin)
-        else:
-            first, last = ports if isinstance(ports, tuple) else (ports, ports)
-    except ValueError:
-        raise ExportError(wrong) from None
-    if not 1 <= first <= last <= _LAST_TCP_PORT:
-        raise ExportError(wrong)
-    return first, last
 
 
 def _masks(first: int, last: int) -> Iterable[str]:

@@ -25,7 +25,7 @@ def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count", via: Via
     shortest = ShortestPaths(routes.topology, igp)
     if via is not None:
         return _document(
-            routes, plan, shortest, [_by_nodes(plan, route, via) for route in routes.routes if route.paths]
+            routes, plan, shortest, [_node_record(plan, route, via) for route in routes.routes if route.paths]
         )
     pairs = [
         {
@@ -39,12 +39,17 @@ def files(routes: Routes, plan: AddressPlan, igp: Metric = "hop-count", via: Via
     return _document(routes, plan, shortest, pairs)
 
 
-def _by_nodes(plan: AddressPlan, route: Route, via: Via) -> dict[str, Any]:
-    paths = []
+def by_nodes(route: Route, via: Via) -> list[tuple[tuple[Segment, ...], float]]:
+    """The segments of a pair from intermediate node to intermediate node, with their shares."""
+    ways = []
     for node, share in via.get((route.source, route.target), [(None, 1.0)]):
         stops = [route.source, *([] if node in (None, route.source) else [node]), route.target]
-        segments = tuple(Segment("node", one, other) for one, other in pairwise(stops))
-        paths.append(_record(plan, None, share, segments))
+        ways.append((tuple(Segment("node", one, other) for one, other in pairwise(stops)), share))
+    return ways
+
+
+def _node_record(plan: AddressPlan, route: Route, via: Via) -> dict[str, Any]:
+    paths = [_record(plan, None, share, segments) for segments, share in by_nodes(route, via)]
     prefix = str(plan.nodes[route.target].prefix)
     return {"src": route.source, "dst": route.target, "prefix": prefix, "paths": paths}
 

@@ -6,6 +6,7 @@ use crate::predict::network::error::PredictError;
 use crate::predict::network::laws::law::{Bbr, Response, segments_per_ack};
 use crate::predict::network::laws::provided;
 use crate::predict::network::watch::Watch;
+use crate::predict::{Flow, padhye};
 use crate::spec::{ApplicationSpec, Granularity, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::congestion::rate_based::bbr::PACING_GAINS;
 use crate::tcp::detection::{DetectionSpec, path_count};
@@ -138,6 +139,13 @@ pub struct Control {
     pub by_timer: bool,
 }
 
+impl Control {
+    /// The retransmission timeout at this RTT, seconds.
+    pub fn timeout_s(&self, rtt_s: f64) -> f64 {
+        (self.min_rto_s + rtt_s).max(2.0 * rtt_s)
+    }
+}
+
 /// A flow in the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowModel {
@@ -171,6 +179,9 @@ pub struct FlowModel {
     pub idle_rtt_s: f64,
     /// Losses of its data on the wire.
     pub loss: PathLoss,
+    /// Share of its packets that go to links that carry none, because they have failed. The paths are the others; of a flow of datagrams without any, the
+    /// links before the failed one.
+    pub lost: f64,
     /// See [`SprayLimits`](crate::predict::network::solution::spraying::SprayLimits).
     pub spray_limit: f64,
 }
@@ -230,7 +241,8 @@ pub struct FlowState {
     pub spray_limit: f64,
 }
 
-/// Builds the models of a run's flows, sorted by their first link, so that the solver finds this link in the cache.
+/// Builds the models of a run's flows, sorted by their first link, so that the solver finds this link in the cache. Flows without a path are left out: of
+/// TCP, also those whose ACKs have none.
 pub fn models(run: &mut Simulation, flowlets: Flowlets, watch: &Watch) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
@@ -242,9 +254,9 @@ pub fn models(run: &mut Simulation, flowlets: Flowlets, watch: &Watch) -> Result
         .collect();
     let wires: Vec<Wire> = spec.links.iter().map(Wire::of).collect();
     let mut controls = Vec::new();
-    let flows = (0..count).map(|flow| {
-        watch.check()?;
-        model((&senders, &mut controls), &wires, (run, flow), flowlets)
+    let flows = (0..count).filter_map(|flow| {
+        let found = watch.check().and_then(|()| model((&senders, &mut controls), &wires, (run, flow), flowlets));
+        found.transpose()
     });
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
     loss::divide(run.spec(), &mut flows);
@@ -260,7 +272,7 @@ fn model(
     wires: &[Wire],
     (run, flow): (&mut Simulation, u32),
     flowlets: Flowlets,
-) -> Result<FlowModel, PredictError> {
+) -> Result<Option<FlowModel>, PredictError> {
     let plan = run.plan(flow);
     let wire_bits = 8.0 * f64::from(run.full_size(flow));
     let transport = run.spec().traffic[plan.group as usize].transport;
@@ -269,10 +281,15 @@ fn model(
         TransportSpec::Tcp { stack } => Some(8.0 * f64::from(run.spec().stacks[stack].header)),
     };
     let mut data = paths(run, wires, flow, (false, flowlets), wire_bits)?;
+    if ack_bits.is_none() && data.is_none() {
+        data = Some((Paths::one(&links_until_failure(run, flow)), 1.0));
+    }
     let ack = match ack_bits {
         Some(bits) => paths(run, wires, flow, (true, flowlets), bits)?,
-        None => Paths::one(&[]),
+        None => Some((Paths::one(&[]), 0.0)),
     };
+    // ACKs are cumulative: those of the other paths suffice.
+    let (Some((mut data, lost)), Some((ack, _))) = (data, ack) else { return Ok(None) };
     let ack_bits = ack_bits.unwrap_or(0.0);
     let spec = run.spec();
     let group = &spec.traffic[plan.group as usize];
@@ -292,7 +309,7 @@ fn model(
         }
     };
     let bytes = plan.bytes;
-    let source_rate = match (&group.application, bytes) {
+    let mut source_rate = match (&group.application, bytes) {
         (ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate }, _) => rate.as_bps() / payload_bits,
         (_, Some(bytes)) => 8.0 * bytes as f64 / payload_bits / spec.duration.as_secs(),
         _ => f64::INFINITY,
@@ -310,7 +327,7 @@ fn model(
             "flow {flow}: it ends, and a link of its path loses packets in bursts"
         )));
     }
-    if data.count > 1 && bytes.is_some() {
+    if (data.count > 1 || lost > 0.0) && bytes.is_some() {
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
     let control = control.map(|control: Control| Control {
@@ -322,8 +339,8 @@ fn model(
         _ if paced => 1.0,
         _ => 1.0 / acks,
     };
-    let lost = data.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].kept).sum::<f64>();
-    let loss = -libm::expm1(lost);
+    let kept = data.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].kept).sum::<f64>();
+    let loss = -libm::expm1(kept);
     if loss > GREATEST_LOSS {
         let [src, dst] = [plan.src, plan.dst].map(|node| &spec.nodes[node as usize]);
         return Err(PredictError::Refused(format!(
@@ -331,7 +348,14 @@ fn model(
         )));
     }
     let idle_rtt_s = idle_s(wires, &data, wire_bits) + idle_s(wires, &ack, ack_bits);
-    Ok(FlowModel {
+    if lost > 0.0 && lost < 1.0 {
+        source_rate = match &control {
+            None => source_rate * (1.0 - lost),
+            Some(control) if matches!(*control.response, Response::Bbr(_)) => source_rate,
+            Some(control) => source_rate.min(rate_of_timeouts(control, lost, idle_rtt_s, 1.0 / acks)),
+        };
+    }
+    Ok(Some(FlowModel {
         number: flow,
         control: control.map(|control| shared(controls, control)),
         wire_bits,
@@ -347,8 +371,15 @@ fn model(
         ack,
         idle_rtt_s,
         loss: PathLoss::independent(loss),
+        lost,
         spray_limit: f64::INFINITY, // known with the links
-    })
+    }))
+}
+
+/// Packets a second that a flow delivers of which this share meets failed links, by Padhye et al. 1998 (`B(p)` without a receiver's window).
+fn rate_of_timeouts(control: &Control, lost: f64, rtt_s: f64, packets_per_ack: f64) -> f64 {
+    let flow = Flow { mss_bytes: 0.125, rtt_s, loss: lost, max_window: control.window_limit };
+    (1.0 - lost) * padhye::full(flow, padhye::Timing { packets_per_ack, timeout_s: control.timeout_s(rtt_s) })
 }
 
 /// Returns the stored control that equals this one: most flows have one of few controls.
@@ -411,35 +442,69 @@ fn idle_s(wires: &[Wire], paths: &Paths, bits: f64) -> f64 {
     paths.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].crossing_s(bits)).sum()
 }
 
-/// The links that packets of a flow take, as the packet engine forwards them.
+/// The links that packets of a flow take, as the packet engine forwards them, and the share of the packets whose path has failed; `None` if that is all.
 fn paths(
     run: &mut Simulation,
     wires: &[Wire],
     flow: u32,
     (reverse, flowlets): (bool, Flowlets),
     bits: f64,
-) -> Result<Paths, PredictError> {
-    if let Some(links) = run.compiled_path(flow, reverse) {
-        return Ok(Paths::one(links));
-    }
-    let refused = |why| {
-        PredictError::Refused(match why {
-            Unlisted::NoEnd => format!("flow {flow}: its packets go in a circle, or no route leads on"),
-            Unlisted::TooMany => format!("flow {flow}: its packets take more than {MOST_PATHS} paths"),
-        })
+) -> Result<Option<(Paths, f64)>, PredictError> {
+    let one = |run: &Simulation, links: &[LinkId]| {
+        links.iter().all(|link| run.carries(*link)).then(|| (Paths::one(links), 0.0))
     };
-    if run.has_one_path(flow, reverse) {
-        let links = run.links_of_first(flow, reverse).ok_or(Unlisted::NoEnd).map_err(refused)?;
-        return Ok(Paths::one(&links));
+    if let Some(links) = run.compiled_path(flow, reverse) {
+        return Ok(one(run, links));
     }
-    let found = run.paths_of_packets(flow, reverse, MOST_PATHS).map_err(refused)?;
+    let no_end = run
+        .spec()
+        .events
+        .is_empty()
+        .then(|| PredictError::Refused(format!("flow {flow}: its packets go in a circle, or no route leads on")));
+    if run.has_one_path(flow, reverse) {
+        return match (run.links_of_first(flow, reverse), no_end) {
+            (Some(links), _) => Ok(one(run, &links)),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(None),
+        };
+    }
+    let mut found = match (run.paths_of_packets(flow, reverse, MOST_PATHS), no_end) {
+        (Ok(found), _) => found,
+        (Err(Unlisted::NoEnd), None) => return Ok(None),
+        (Err(Unlisted::NoEnd), Some(error)) => return Err(error),
+        (Err(Unlisted::TooMany), _) => {
+            let what = format!("flow {flow}: its packets take more than {MOST_PATHS} paths");
+            return Err(PredictError::Refused(what));
+        }
+    };
     let group = run.plan(flow).group as usize;
     let spec = run.spec();
     let group = &spec.traffic[group];
-    let used = if reverse { spec.reverse_routing(group) } else { group.routing };
-    if let (Granularity::Flowlet { .. }, Flowlets::Long { turn }) = (spec.routings[used].per, flowlets) {
-        return Ok(Paths::one(&found[path_in_turn(&found, flow, turn)].0));
+    let used = &spec.routings[if reverse { spec.reverse_routing(group) } else { group.routing }];
+    if let (Granularity::Flowlet { .. }, Flowlets::Long { turn }) = (used.per, flowlets) {
+        return Ok(one(run, &found[path_in_turn(&found, flow, turn)].0));
+    }
+    let all = found.len();
+    found.retain(|(links, _)| links.iter().all(|link| run.carries(*link)));
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut lost = 0.0;
+    if found.len() < all {
+        let kept: f64 = found.iter().map(|(_, share)| share).sum();
+        found.iter_mut().for_each(|(_, share)| *share /= kept);
+        lost = 1.0 - kept;
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
-    Ok(Paths::several(found, wires, bits, in_turn))
+    Ok(Some((Paths::several(found, wires, bits, in_turn), lost)))
+}
+
+/// The links that datagrams of a flow cross before one that carries none, if they have one path.
+fn links_until_failure(run: &mut Simulation, flow: u32) -> Vec<LinkId> {
+    let links = match run.compiled_path(flow, false) {
+        Some(links) => links.to_vec(),
+        None if run.has_one_path(flow, false) => run.links_of_first(flow, false).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    links.into_iter().take_while(|link| run.carries(*link)).collect()
 }

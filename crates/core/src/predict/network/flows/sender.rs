@@ -138,8 +138,7 @@ impl<'a> Sender<'a> {
         let (at_random, balance) = found;
         let events = of_links + at_random;
         // After a loss in a small window, too few segments follow for a detector, so a timeout repairs it.
-        let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
-        let timeout = timeout_s * round_trips_s * in_small(window, TIMEOUT_WINDOW);
+        let timeout = control.timeout_s(rtt_s) * round_trips_s * in_small(window, TIMEOUT_WINDOW);
         let recovery = RECOVERY_ROUND_TRIPS * in_small(window, SMALL_WINDOW);
         let lawful = by_law.max(1.0) * round_trips_s / (1.0 + events * (timeout + recovery));
         let rate = lawful.min(limit).min(self.spray_limit);

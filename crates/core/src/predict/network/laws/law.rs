@@ -74,7 +74,7 @@ impl Response {
                 Some(Response::Bbr(Bbr::Three { loss_threshold: parameters.loss_threshold }))
             }
             // It answers delays that only a queue has.
-            CongestionSpec::LinuxCdg(_) => None,
+            CongestionSpec::LinuxCdg(_) | CongestionSpec::Swift(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law::aimd(1.0, parameters.loss_remainder);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))

@@ -6,17 +6,14 @@
 use super::class::{Interval, interval};
 use super::solver::Solution;
 use crate::packet::{LossSpec, Simulation};
+use crate::predict::bulk;
 use crate::predict::network::error::PredictError;
 use crate::predict::network::flows::model::FlowModel;
 use crate::predict::network::laws::law::segments_per_ack;
 use crate::predict::network::links::model::LinkModel;
 use crate::predict::network::watch::Watch;
 use crate::rng::{Purpose, Stream};
-use crate::routing::Metric;
-use crate::spec::{
-    ApplicationSpec, Granularity, HashField, HopsSpec, LinkId, LinkSpec, MetricSpec, QueueLimit, QueueSpec,
-    RoutingSpec, RunSpec, ScheduleSpec, Selector, SenderProgram, TrafficSpec, TransportSpec,
-};
+use crate::spec::{LinkId, LinkSpec, QueueLimit, QueueSpec, RunSpec, ScheduleSpec};
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
 
@@ -43,7 +40,7 @@ pub struct Completion {
 }
 
 /// The traffic and losses on the path of a flow that ends. The measured error of the model depends on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meets {
     /// No losses, and little load.
     Idle,
@@ -215,40 +212,8 @@ impl<'a> Completions<'a> {
             let (src, dst) = (index as u32, ((index + 1) % nodes) as u32);
             LinkSpec { src, dst, ..self.left(sent, link as usize, data, run) }
         });
-        let spec = RunSpec {
-            seed: run,
-            duration: self.spec.duration,
-            warm_up: Duration::ZERO,
-            sample: None,
-            nodes: (0..nodes).map(|node| node.to_string()).collect(),
-            links: links.collect(),
-            stacks: vec![self.spec.stacks[kind.stack].clone()],
-            routings: vec![RoutingSpec {
-                name: String::new(),
-                hops: HopsSpec::Shortest { metric: MetricSpec::One(Metric::HopCount) },
-                select: Selector::Hash,
-                per: Granularity::Flow,
-                hash: vec![HashField::Source],
-                acks: None,
-                reconverge: None,
-                link_state: None,
-            }],
-            traffic: vec![TrafficSpec {
-                name: String::new(),
-                pairs: vec![(0, kind.data.len() as u32)],
-                flows_per_pair: 1,
-                transport: TransportSpec::Tcp { stack: 0 },
-                routing: 0,
-                start: Duration::ZERO,
-                stagger: Duration::ZERO,
-                stop: None,
-                application: ApplicationSpec::Bulk { bytes: Some(bytes) },
-                sender: SenderProgram::default(),
-            }],
-            events: Vec::new(),
-            captures: Vec::new(),
-            schedules: Vec::new(),
-        };
+        let (stack, pair) = (&self.spec.stacks[kind.stack], (0, kind.data.len() as u32));
+        let spec = bulk::run(stack, links.collect(), vec![pair], Some(bytes), self.spec.duration, run);
         let mut simulation = Simulation::new(spec)?;
         while simulation.advance(EVENTS) {
             self.watch.check()?;
@@ -263,7 +228,8 @@ impl<'a> Completions<'a> {
     fn left(&self, sent: &Sent<'_>, link: usize, data: bool, run: u64) -> LinkSpec {
         let (spec, model) = (&self.spec.links[link], &self.links[link]);
         let (long, load) = (self.shared[link].0, self.load(link, sent.data_bps));
-        let mut left = spec.clone();
+        // The schedules of a link hold for the whole run, and this is the link of one phase.
+        let mut left = LinkSpec { rate_schedule: None, delay_schedule: None, ..spec.clone() };
         let draws = Stream::new(run, Purpose::Arrival, link as u64);
         // Long flows let the queue grow evenly to its limit.
         let (mean_s, greatest_s) = (model.queue_s, model.buffer_s);

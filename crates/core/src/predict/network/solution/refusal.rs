@@ -5,7 +5,7 @@ use crate::packet::{DisciplineSpec, LossSpec};
 use crate::predict::network::error::PredictError;
 use crate::predict::network::flows::model::{FlowModel, FlowState};
 use crate::predict::network::laws::law::Response;
-use crate::spec::{ApplicationSpec, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkAction, RunSpec, ScheduleSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 
@@ -18,16 +18,20 @@ fn refuse(what: String) -> PredictError {
 
 /// Refuses a run with any feature that the model does not describe.
 pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
-    if !spec.events.is_empty() {
-        return Err(refuse("events during the run".into()));
-    }
     if !spec.captures.is_empty() {
         return Err(refuse("captures: it has no packets".into()));
     }
     for (index, link) in spec.links.iter().enumerate() {
         let name = spec.link_name(index as u32);
-        if link.varies() {
-            return Err(refuse(format!("link {name}: its rate or delay varies")));
+        let changes_in_steps = |schedule: Option<usize>| {
+            schedule.is_none_or(|index| {
+                matches!(spec.schedules.get(index), Some(ScheduleSpec::Steps { repeat: None, linear: false, .. }))
+            })
+        };
+        if link.jitter.is_some() || !changes_in_steps(link.rate_schedule) || !changes_in_steps(link.delay_schedule) {
+            return Err(refuse(format!(
+                "link {name}: its rate or delay varies, other than in steps that do not repeat"
+            )));
         }
         let marks = matches!(link.queue.discipline, DisciplineSpec::EcnThreshold(_));
         if marks && !all_answer_marks(spec) {
@@ -35,6 +39,11 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         }
         if matches!(link.loss, Some(LossSpec::List(_))) {
             return Err(refuse(format!("the losses of link {name}: a list of packets")));
+        }
+    }
+    for event in &spec.events {
+        if matches!(event.action, LinkAction::Impair(Some(LossSpec::List(_)))) {
+            return Err(refuse(format!("the losses from {:.3} s on: a list of packets", event.at.as_secs())));
         }
     }
     for group in &spec.traffic {
@@ -71,7 +80,10 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         if let TransportSpec::Tcp { stack } = group.transport {
             let stack = &spec.stacks[stack];
             if stack.messages().is_some() {
-                return Err(refuse(format!("stack {}: a transport of messages, whose window follows single packets", stack.name)));
+                return Err(refuse(format!(
+                    "stack {}: a transport of messages, whose window follows single packets",
+                    stack.name
+                )));
             }
             if Response::of(stack, false).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));

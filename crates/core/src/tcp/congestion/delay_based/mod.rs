@@ -2,4 +2,5 @@
 
 pub mod backlog;
 pub mod compound;
+pub mod swift;
 pub mod vegas;

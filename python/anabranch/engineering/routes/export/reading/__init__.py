@@ -26,8 +26,10 @@ class ReadBack:
     """The costs of an interior gateway protocol by the ends of links, instead of paths."""
 
 
-def read_back(directory: Path, topology: Topology) -> ReadBack:
+def read_back(directory: Path, topology: Topology, dscp: int | None = None) -> ReadBack:
     """The routes of an export, except of ``json`` and ``scenario``, on its topology.
+
+    They are those of packets with the code point ``dscp``, or by default those of all packets that are in no class.
 
     Raises:
         ExportError: it cannot be read; names file, line and what is wrong.
@@ -38,7 +40,7 @@ def read_back(directory: Path, topology: Topology) -> ReadBack:
         written = manifest.get("routers", manifest["format"]) if known else None
         if written not in _READERS:
             raise ExportError(f"{directory / MANIFEST}: format {written!r} must be one of {', '.join(_READERS)}")
-        return _READERS[written](Addresses(directory, json_document(directory / PLAN), topology))
+        return _READERS[written](Addresses(directory, json_document(directory / PLAN), topology), dscp)
     except InputError as error:
         raise ExportError(str(error)) from None
 
@@ -53,14 +55,14 @@ def _delivered(table: NextHops) -> ReadBack:
     )
 
 
-_READERS: dict[str, Callable[[Addresses], ReadBack]] = {
-    "ip-route": lambda addresses: _delivered(linux.next_hops(addresses)),
-    "srv6": lambda addresses: ReadBack(linux.segment_routes(addresses)),
-    "frr": lambda addresses: _delivered(frr.next_hops(addresses)),
-    "frr-ospf": lambda addresses: ReadBack(costs=frr.costs(addresses)),
-    "frr-isis": lambda addresses: ReadBack(costs=frr.costs(addresses)),
-    "frr-segment-routing": lambda addresses: ReadBack(frr.policies(addresses)),
-    "openflow13": lambda addresses: ReadBack(openflow.paths(addresses)),
-    "openflow15": lambda addresses: ReadBack(openflow.paths(addresses)),
-    "segment-routing": lambda addresses: ReadBack(segments.paths(addresses)),
+_READERS: dict[str, Callable[[Addresses, int | None], ReadBack]] = {
+    "ip-route": lambda addresses, dscp: _delivered(linux.next_hops(addresses, dscp)),
+    "srv6": lambda addresses, dscp: ReadBack(linux.segment_routes(addresses, dscp)),
+    "frr": lambda addresses, _: _delivered(frr.next_hops(addresses)),
+    "frr-ospf": lambda addresses, _: ReadBack(costs=frr.costs(addresses)),
+    "frr-isis": lambda addresses, _: ReadBack(costs=frr.costs(addresses)),
+    "frr-segment-routing": lambda addresses, _: ReadBack(frr.policies(addresses)),
+    "openflow13": lambda addresses, dscp: ReadBack(openflow.paths(addresses, dscp)),
+    "openflow15": lambda addresses, dscp: ReadBack(openflow.paths(addresses, dscp)),
+    "segment-routing": lambda addresses, _: ReadBack(segments.paths(addresses)),
 }

@@ -84,6 +84,10 @@ class Addresses:
                     f"{directory / 'plan.json'}: is of another network: {topology.name} has no node {name!r}"
                 )
 
+    def has(self, node: str, suffix: str) -> bool:
+        """Whether the export has a file of a node."""
+        return (self.directory / f"{self.identifiers[node]}{suffix}").is_file()
+
     def lines(self, node: str, suffix: str) -> Iterator[ConfigLine]:
         """The lines of a node's file that are no comments."""
         file = self.directory / f"{self.identifiers[node]}{suffix}"

@@ -1,4 +1,4 @@
-"""OpenFlow flows and groups read back: the paths of packets from the hosts of each node, by the rules for any TCP port."""
+"""OpenFlow flows and groups read back: the paths of packets from the hosts of each node, by the rules for any TCP port and one code point."""
 
 import re
 from dataclasses import dataclass, field
@@ -42,9 +42,9 @@ class _FlowTable:
         return None if best is None else best.actions
 
 
-def paths(addresses: Addresses) -> PairPaths:
+def paths(addresses: Addresses, dscp: int | None = None) -> PairPaths:
     """The paths of every two nodes for which the first has a rule, with the shares of its groups."""
-    switches = {node: _switch(addresses, node) for node in addresses.nodes}
+    switches = {node: _switch(addresses, node, dscp) for node in addresses.nodes}
     found: PairPaths = {}
     for source_prefix, source in addresses.prefixes.items():
         for target_prefix, target in addresses.prefixes.items():
@@ -102,7 +102,7 @@ def _output(actions: list[str], tag: int) -> tuple[int, int]:
     return port, tag
 
 
-def _switch(addresses: Addresses, node: str) -> _FlowTable:
+def _switch(addresses: Addresses, node: str, dscp: int | None) -> _FlowTable:
     switch = _FlowTable()
     for line in addresses.lines(node, ".groups"):
         buckets = re.findall(r"bucket=(?:bucket_id:\d+,)?weight:(\d+),actions=(.*?)(?=,bucket=|$)", line.text)
@@ -112,14 +112,14 @@ def _switch(addresses: Addresses, node: str) -> _FlowTable:
         total = sum(int(weight) for weight, _ in buckets)
         switch.groups[number[1]] = [(int(weight) / total, done.split(",")) for weight, done in buckets]
     for line in addresses.lines(node, ".flows"):
-        rule = _rule(line, switch)
+        rule = _rule(line, switch, dscp)
         if rule is not None:
             switch.rules.setdefault(rule.match["nw_dst"], []).append(rule)
     return switch
 
 
-def _rule(line: ConfigLine, switch: _FlowTable) -> _Rule | None:
-    """A rule; nothing if it is for TCP ports alone."""
+def _rule(line: ConfigLine, switch: _FlowTable, dscp: int | None) -> _Rule | None:
+    """A rule; nothing if it is for TCP ports alone, or for another code point."""
     matches, found, actions = line.text.strip().partition(",actions=")
     fields = dict(part.partition("=")[::2] for part in matches.split(","))
     if not found or not fields.get("priority", "").isdecimal() or "nw_dst" not in fields:
@@ -130,6 +130,6 @@ def _rule(line: ConfigLine, switch: _FlowTable) -> _Rule | None:
             raise line.wrong(f"names {action}, which is not among the groups")
         if action.startswith("output:"):
             line.whole(action.removeprefix("output:"), 0xFEFF)
-    if "tp_src" in fields:
+    if "tp_src" in fields or fields.get("ip_dscp", str(dscp)) != str(dscp):
         return None
     return _Rule(int(fields["priority"]), fields, done)
