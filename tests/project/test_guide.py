@@ -52,7 +52,7 @@ def test_the_first_steps_lead_to_the_table_that_they_show(
 
 
 def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
-    stacks, own = blocks("transports.md", "toml")
+    stacks, messages, own = blocks("transports.md", "toml")
     (control,) = blocks("transports.md", "python")
     (tmp_path / "root.py").write_text(control, encoding="utf-8")
     stacks += own.removeprefix("[stacks]\n")
@@ -61,6 +61,8 @@ def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
     flows = Scenario.from_toml(stacks + rest.replace("'", '"'), directory=tmp_path).run(seed=1).flows
     assert flows["stack"].to_list() == names
     assert (flows["delivered_bytes"] > 0).all()
+    one = rest.replace(f"{names}", '"credit-over-reps"\nsize = "1MB"').replace("'", '"')
+    assert Scenario.from_toml(messages + one).run(seed=1).flows["delivered_bytes"].to_list() == [1_000_000]
 
 
 def test_the_page_on_transports_names_every_preset_and_detector() -> None:

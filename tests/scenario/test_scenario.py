@@ -254,7 +254,7 @@ def test_a_share_may_be_given_in_per_cent() -> None:
             "stacks.x.congestion.beat",
             'did you mean "beta"?',
         ),
-        (("[run]", '[routing]\nx={select="hash", per="1ms"}\n[run]'), "routing.x", "hash alike"),
+        (("[run]", '[routing]\nx={select="hash", per={flowlet="1ms"}}\n[run]'), "routing.x", "hash alike"),
         (("[run]", '[routing]\nx={select="weighted"}\n[run]'), "routing.x", "weights go together"),
         (
             ("[run]", '[routing]\nx={metric="tcpbp", paths={shortest=2}}\n[run]'),

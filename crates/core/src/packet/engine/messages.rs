@@ -18,7 +18,7 @@ use crate::uet::receiver::{Answer, Receiver};
 use crate::uet::sender::Sender;
 use crate::uet::{MessageSizes, NetworkEstimate, Parameters};
 use crate::units::{Duration, Rate, Time};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The timeout is this long, and this many times what the longest queue holds.
 const TIMEOUT: Duration = Duration::from_micros(15);
@@ -67,7 +67,10 @@ impl<L: EventLoop> Engine<L> {
             QueueLimit::Packets(packets) => link.rate.serialization_delay(u64::from(packets).saturating_mul(largest)),
             QueueLimit::Bytes(bytes) => link.rate.serialization_delay(bytes),
         };
-        let longest = self.spec.links.iter().map(holds).max().unwrap_or(Duration::ZERO);
+        // A host that sends messages has no queue of data.
+        let sends: FxHashSet<NodeId> = self.hosts.flows().iter().map(|flow| flow.identity.src).collect();
+        let of_switches = self.spec.links.iter().filter(|link| !sends.contains(&link.src)).map(holds).max();
+        let longest = of_switches.or_else(|| self.spec.links.iter().map(holds).max()).unwrap_or(Duration::ZERO);
         let timeout = TIMEOUT + longest * TIMEOUT_QUEUES;
         self.hosts.message_hosts.networks = round_trips.into_iter().map(|round_trip| (round_trip, timeout)).collect();
     }
