@@ -45,7 +45,7 @@ crate::parameters! {
         pub trimming: bool = true;
         /// The greatest round-trip time of an idle network. Constants of the control scale with it. "0s": that of the scenario's flows of this stack.
         pub network_rtt: Duration = Duration::ZERO;
-        /// Time without an answer after which a packet is sent again. "0s": 15 us, and six times what the longest queue of a switch holds.
+        /// Time without an answer after which a packet is sent again. "0s": 15 us, and six times what the longest queue of a switch holds, but at least two network round trips.
         pub timeout: Duration = Duration::ZERO;
         /// Accepted bytes after which the receiver acknowledges.
         pub ack_every: u32 as "size" = 16_384;

@@ -91,10 +91,11 @@ impl Hosts {
         };
         let (round_trip, timeout) = self.message_hosts.networks[stack];
         let or = |stated: Duration, measured| if stated > Duration::ZERO { stated } else { measured };
+        let round_trip = or(parameters.network_rtt, round_trip).max(Duration(1));
         let network = NetworkEstimate {
             rate: self.message_hosts.line(context.spec, identity.src).rate(),
-            round_trip: or(parameters.network_rtt, round_trip).max(Duration(1)),
-            timeout: or(parameters.timeout, timeout),
+            round_trip,
+            timeout: or(parameters.timeout, timeout.max(round_trip * 2)),
         };
         let sizes = context.network.sizes(flow);
         let sizes = MessageSizes {
