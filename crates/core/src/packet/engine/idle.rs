@@ -43,12 +43,16 @@ impl<L: EventLoop> Engine<L> {
         Some(there? + again? + data)
     }
 
-    /// The round trip of a full packet of a flow and its answer in an idle network; `None` if its routes may change.
+    /// The round trip of a full packet of a flow and its answer in an idle network: over its routes, or if they may change, over any links.
     pub(super) fn idle_round_trip(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
-        let data = self.idle_crossing((identity.forward, identity.src, identity.dst), sizes.full(), routes)?;
-        let answer = self.idle_crossing((identity.reverse, identity.dst, identity.src), sizes.header(), routes)?;
-        Some(data + answer)
+        let all: Vec<LinkId> = (0..self.spec.links.len() as LinkId).collect();
+        let mut one_way = |route, src, dst, bytes| {
+            self.idle_crossing((route, src, dst), bytes, routes)
+                .or_else(|| self.least_crossing(&all, (src, dst), bytes))
+        };
+        let data = one_way(identity.forward, identity.src, identity.dst, sizes.full())?;
+        Some(data + one_way(identity.reverse, identity.dst, identity.src, sizes.header())?)
     }
 
     /// Arrival time of the last segment over a path. At one link it waits for the other segments; behind that link it never waits. The result uses the
@@ -116,22 +120,24 @@ impl<L: EventLoop> Engine<L> {
         if let Some(path) = self.links_of_path(route, src) {
             return Some(self.path_crossing(&path, bytes));
         }
-        let find = || {
-            let links = self.network.forwarding().possible_links(route, src)?;
-            let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
-            let mut is_shorter = |id: &LinkId| {
-                let link = &self.spec.links[*id as usize];
-                let Some(before) = reached.get(&link.src) else { return false };
-                let time = *before + self.link_crossing(*id, bytes);
-                let is_shorter = reached.get(&link.dst).is_none_or(|known| time < *known);
-                if is_shorter {
-                    reached.insert(link.dst, time);
-                }
-                is_shorter
-            };
-            while links.iter().filter(|link| is_shorter(link)).count() > 0 {}
-            reached.get(&dst).copied()
-        };
+        let find = || self.least_crossing(&self.network.forwarding().possible_links(route, src)?, (src, dst), bytes);
         *routes.crossing.entry((route, src, dst, bytes)).or_insert_with(find)
+    }
+
+    /// The least one-way delay of a packet over these links (Bellman and Ford); `None` if they do not lead there.
+    fn least_crossing(&self, links: &[LinkId], (src, dst): (NodeId, NodeId), bytes: u16) -> Option<Duration> {
+        let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
+        let mut is_shorter = |id: &LinkId| {
+            let link = &self.spec.links[*id as usize];
+            let Some(before) = reached.get(&link.src) else { return false };
+            let time = *before + self.link_crossing(*id, bytes);
+            let is_shorter = reached.get(&link.dst).is_none_or(|known| time < *known);
+            if is_shorter {
+                reached.insert(link.dst, time);
+            }
+            is_shorter
+        };
+        while links.iter().filter(|link| is_shorter(link)).count() > 0 {}
+        reached.get(&dst).copied()
     }
 }
