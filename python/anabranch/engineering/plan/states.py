@@ -23,7 +23,7 @@ _MORE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class LinkLoads:
     """What each option of each pair puts on the links of each state; a link of a failure stands behind all links of the network."""
 
     capacity: Floats
@@ -78,7 +78,7 @@ class States:
         """The worst-case load over all states."""
         return float(self.loads(splits).max())
 
-    def links(self, options: Options, watched: Booleans | None = None) -> Links:
+    def links(self, options: Options, watched: Booleans | None = None) -> LinkLoads:
         """What each option puts on the links of the network as it is, and on the links after each failure that are ``watched``, by default all.
 
         ``watched`` has the shape (failures, links). A link of a failure is left out if no option puts more on it than without the failure: the network as
@@ -87,7 +87,7 @@ class States:
         capacity, links = [self.problem.network.capacity], self.problem.network.links
         start, link, share = options.links()
         if not self.failures:
-            return Links(capacity[0], start, link, share)
+            return LinkLoads(capacity[0], start, link, share)
         option = np.repeat(np.arange(options.count), np.diff(start))
         key = option * links + link  # ascending
         found = [(option.astype(np.uint32), link.astype(np.uint32), share)]
@@ -111,7 +111,7 @@ class States:
         option, link, share = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.argsort(option, kind="stable")
         starts = np.searchsorted(option[order], np.arange(options.count + 1))
-        return Links(np.concatenate(capacity), starts, link[order], share[order])
+        return LinkLoads(np.concatenate(capacity), starts, link[order], share[order])
 
     def _rerouted(self, options: Options, alive: Booleans) -> tuple[Integers, Floats]:
         """The paths of all options and their fractions where these paths survive; fractions of 0 carry nothing."""
