@@ -246,7 +246,7 @@ def test_the_worked_example_sends_tcp_over_the_routes_of_its_source_port(tmp_pat
     reason = missing("ip netns add probe && ip tuntap add probe2 mode tap")
     if reason:
         pytest.skip(reason)
-    said = run_example(tmp_path, 3, ("-mnpf", "--mount-proc", "--kill-child"))
+    said = run_example(tmp_path, 4, ("-mnpf", "--mount-proc", "--kill-child"))
     assert said.count("b'from 10'") == 2
     passed = {
         kind: re.findall(rf"^(n\d+) .*n_packets=[1-9].* priority={priority},", said, re.MULTILINE)

@@ -48,7 +48,7 @@ def test_the_numbers_of_the_verdict_and_of_the_guide_are_those_of_the_tables() -
 
 
 def test_a_verdict_that_the_cells_do_not_say_is_refused(small: FabricAnswer) -> None:
-    with pytest.raises(ValueError, match=r"(?s)these sentences do not hold.*REPS shortens the median"):
+    with pytest.raises(ValueError, match=r"(?s)these sentences do not hold.*MPRC loses to transports"):
         fabrics.parts(small)
 
 

@@ -57,6 +57,8 @@ pub struct Sender {
     least_sample: Option<Duration>,
     /// When the last request for credit or window was sent.
     requested: Option<Time>,
+    /// When something was sent, or the timer expired, last.
+    quiet_since: Time,
     counters: SenderCounters,
 }
 
@@ -87,6 +89,7 @@ impl Sender {
             rtt: None,
             least_sample: None,
             requested: None,
+            quiet_since: Time::ZERO,
             counters: SenderCounters::default(),
         }
     }
@@ -166,6 +169,7 @@ impl Sender {
             self.records.push_back(Record { fate: Fate::InFlight { sent: now }, retransmissions: 0 });
         }
         self.counters.sent += 1;
+        self.quiet_since = now;
         self.order.push_back((now, number));
         self.in_flight += i64::from(size);
         if let Some(credit) = &mut self.credit {
@@ -313,8 +317,8 @@ impl Sender {
         }
     }
 
-    /// When the retransmission timer expires: for the oldest packet in flight, or for a packet that waits for window or credit, since the last
-    /// request. `None` if there is neither.
+    /// When the retransmission timer expires: for the oldest packet in flight, or if there is none, for a packet that waits for window or credit.
+    /// `None` if there is neither.
     pub fn deadline(&mut self) -> Option<Time> {
         while let Some((sent, number)) = self.order.front().copied() {
             if self.record(number).is_some_and(|record| record.fate == (Fate::InFlight { sent })) {
@@ -322,13 +326,14 @@ impl Sender {
             }
             self.order.pop_front();
         }
-        (!self.is_done()).then(|| self.requested.map(|at| at + self.network.timeout))?
+        (!self.is_done() && !self.may_send()).then(|| self.quiet_since + self.network.timeout)
     }
 
     /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit, at most one a round trip, if the
     /// sender may not send it again now. Without credit, there is no request while other packets wait to be sent again.
     pub fn on_deadline(&mut self, now: Time, waiting: usize) -> Option<Data> {
         self.counters.timeouts += 1;
+        self.quiet_since = now;
         self.entropy.on_timeout(now);
         let others_wait = !self.lost.is_empty();
         if let Some((_, number)) = self.order.pop_front() {
