@@ -121,8 +121,8 @@ impl Sequence {
 }
 
 /// A stateless hash of some words, as a router hashes header fields.
-pub fn hash_words(salt: u64, words: &[u64]) -> u64 {
-    words.iter().fold(mix(salt ^ 0x9e37_79b9_7f4a_7c15), |state, word| mix(state ^ mix(*word)))
+pub fn hash_words(salt: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(mix(salt ^ 0x9e37_79b9_7f4a_7c15), |state, word| mix(state ^ mix(word)))
 }
 
 #[cfg(test)]

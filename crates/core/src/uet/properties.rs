@@ -135,7 +135,7 @@ proptest! {
                 10 => message.grant(),
                 _ => message.expire(),
             }
-            message.now = message.now + Duration::from_micros(at as u64 % 5);
+            message.now += Duration::from_micros(at as u64 % 5);
             message.check(control);
         }
         let mut rounds = 0;
@@ -148,7 +148,7 @@ proptest! {
             if message.data.is_empty() && message.answers.is_empty() && !message.sender.may_send() {
                 message.expire();
             }
-            message.now = message.now + Duration::from_micros(1);
+            message.now += Duration::from_micros(1);
             message.check(control);
             rounds += 1;
             prop_assert!(rounds < 20_000, "it does not end");

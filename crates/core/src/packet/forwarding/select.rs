@@ -179,7 +179,7 @@ impl NextHopSet<'_> {
             Selector::Drill => return self.drill(own(), state.turn, backlogs),
             Selector::Hash => {
                 let fields = routing.hash.iter().map(|field| key.field(*field));
-                hash_words(draws.bits(u64::from(number)), &fields.collect::<Vec<u64>>())
+                hash_words(draws.bits(u64::from(number)), fields)
             }
             Selector::Random | Selector::Weighted => own(),
         };
@@ -205,7 +205,7 @@ impl NextHopSet<'_> {
             } else if bytes == shortest {
                 // The n-th equal one takes the place of those before it with probability 1/n.
                 equal += 1;
-                if hash_words(bits, &[equal]).is_multiple_of(equal) {
+                if hash_words(bits, [equal]).is_multiple_of(equal) {
                     best = index;
                 }
             }
