@@ -185,7 +185,7 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
             let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
             let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
             let trimmable = stack.messages().is_some_and(|messages| messages.trimming);
-            let sizes = PacketSizes { trimmable, ..sizes };
+            let sizes = sizes.with_trimming(trimmable);
             Ok(if stack.follows == Follows::Linux { sizes.with_options() } else { sizes })
         }
     }

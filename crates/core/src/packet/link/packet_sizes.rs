@@ -106,6 +106,11 @@ impl PacketSizes {
         PacketSizes { is_of_packet: true, ..PacketSizes::new(full, size, size, ecn_capable, 0) }
     }
 
+    /// The sizes, of data that queues may cut or not.
+    pub const fn with_trimming(self, trimmable: bool) -> PacketSizes {
+        PacketSizes { trimmable, ..self }
+    }
+
     /// The sizes, with SYNs and ACKs that are longer by their options. A SYN of Linux has MSS, SACK permitted and window scale, in 12 bytes.
     /// Timestamps share four of them (`tcp_syn_options`).
     pub const fn with_options(self) -> PacketSizes {
