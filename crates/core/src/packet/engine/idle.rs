@@ -84,7 +84,8 @@ impl<L: EventLoop> Engine<L> {
             Some(self.bound(forth, Time::ZERO, self.clock.now()).through)
         });
         let bytes = u64::from(sizes.last_segment) * u64::from(sizes.full()) + u64::from(sizes.last());
-        let all = Rate(through?).serialization_delay(bytes);
+        // No link may lead there, as where no path has a finite metric.
+        let all = Rate(through.filter(|rate| *rate > 0)?).serialization_delay(bytes);
         let longest = if sizes.last_segment > 0 { sizes.full() } else { sizes.last() };
         Some(self.idle_crossing(forth, longest, routes)?.max(self.idle_crossing(forth, 0, routes)? + all))
     }
