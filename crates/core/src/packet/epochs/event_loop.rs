@@ -225,9 +225,9 @@ impl EpochLoop {
         };
         if let Offer::Due(at) = offer {
             self.wheel.insert(link, at);
-            if at < self.until && self.fan_in.is_in_turn() {
-                self.busy_links.push(link); // a queue that is served in this epoch
-            }
+        }
+        if self.fan_in.is_in_turn() && network.link(link).next_service() < self.until {
+            self.busy_links.push(link); // a queue that is served in this epoch
         }
     }
 
