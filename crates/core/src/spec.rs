@@ -554,8 +554,8 @@ pub enum ApplicationSpec {
         /// Index of the pair, start after that of the group, and payload bytes of each flow. A flow that waits for others starts this time
         /// after the last of them is over.
         flows: Vec<(u32, Duration, u64)>,
-        /// Pairs of a flow and an earlier one of the list that it waits for: one that ends at its source, until all data is delivered, or one of
-        /// the same source, until all data is acknowledged.
+        /// Pairs of a flow and an earlier flow of the list that it waits for. If the earlier flow ends at its source, it waits until all data is
+        /// delivered. If both have the same source, it waits until all data is acknowledged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         after: Vec<(u32, u32)>,
     },

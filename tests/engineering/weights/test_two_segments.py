@@ -133,24 +133,15 @@ def test_the_command_writes_segments_that_are_judged(
     assert "weights found, two segments" in capsys.readouterr().out
 
 
+SEARCH = ["weights", "nsfnet", "--capacity", "500Mbps", "--matrix", "gravity=2Gbps", "--limit", "0.3s", "--labels", "2"]
+
+
 def test_segment_lists_have_at_most_two_labels_and_the_same_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Read back from the labels alone, over equal-cost paths from label to label."""
     monkeypatch.chdir(tmp_path)
-    given = [
-        "weights",
-        "nsfnet",
-        "--capacity",
-        "500Mbps",
-        "--matrix",
-        "gravity=2Gbps",
-        "--limit",
-        "0.3s",
-        "--labels",
-        "2",
-    ]
-    assert status([*given, "--export", "segment-routing", "--into", "out", "--json"]) == 0
+    assert status([*SEARCH, "--export", "segment-routing", "--into", "out", "--json"]) == 0
     printed = capsys.readouterr()
     load = json.loads(printed.out)["two_segments"]["load"]
     assert f"read back from out: {load:.6f} (planned {load:.6f})" in printed.err
@@ -166,19 +157,7 @@ def test_srv6_has_the_same_load_but_for_the_rounding_of_weights(
 ) -> None:
     """Read back from the kernel's routes alone: tunnels with their weights, and equal-cost routes to the locators."""
     monkeypatch.chdir(tmp_path)
-    given = [
-        "weights",
-        "nsfnet",
-        "--capacity",
-        "500Mbps",
-        "--matrix",
-        "gravity=2Gbps",
-        "--limit",
-        "0.3s",
-        "--labels",
-        "2",
-    ]
-    assert status([*given, "--export", "srv6", "--into", "out", "--json"]) == 0
+    assert status([*SEARCH, "--export", "srv6", "--into", "out", "--json"]) == 0
     printed = capsys.readouterr()
     load = json.loads(printed.out)["two_segments"]["load"]
     read = float(printed.err.partition("read back from out: ")[2].split()[0])

@@ -79,6 +79,13 @@ pub struct NetworkEstimate {
     pub timeout: Duration,
 }
 
+impl NetworkEstimate {
+    /// The greatest window, and the most credit that a sender holds, at this round-trip time: 1.5 bandwidth-delay products, bytes.
+    pub fn most_bytes(&self, round_trip: Duration) -> f64 {
+        1.5 * self.rate.as_bps() / 8.0 * round_trip.as_secs()
+    }
+}
+
 /// The sizes of a message and its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSizes {

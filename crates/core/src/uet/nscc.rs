@@ -1,7 +1,7 @@
 //! NSCC, network signal based congestion control: a window that follows the queueing delay and marks (Ultra Ethernet 1.0, section 3.6.13).
 //!
-//! Constants scale with the network: `a` is its bandwidth-delay product over that of 100 Gbit/s and 12 us, the target delay `T` is 0.75 of its round
-//! trip with trimming and one round trip without, and `b = T / 12 us`. An ACK is not marked or marked, and has a delay below `T` or not:
+//! Constants scale with the network. `a` is its bandwidth-delay product over that of 100 Gbit/s and 12 us. The target delay `T` is 0.75 of its round
+//! trip with trimming, and one round trip without; `b = T / 12 us`. An ACK is not marked or marked, and has a delay below `T` or not:
 //!
 //! | | delay < T | delay >= T |
 //! | --- | --- | --- |

@@ -82,8 +82,8 @@ impl Receiver {
         self.counters.reassembly_max = 0;
     }
 
-    /// Processes a data packet. Returns the ACK if one is due: for the first packet, a marked one, one that asks, a duplicate, the packet that fills
-    /// the last hole behind one that asked, or after [`Parameters::ack_every`] accepted bytes.
+    /// Processes a data packet. Returns the ACK if one is due: for the first packet, a marked one, one that asks, or a duplicate. An ACK is also due
+    /// after [`Parameters::ack_every`] accepted bytes, and when the last hole is filled after a packet that asked.
     pub fn on_data(&mut self, data: &Data, marked: bool) -> Option<Answer> {
         let size = self.sizes.of(data.number);
         let is_first = self.received == 0;

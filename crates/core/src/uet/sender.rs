@@ -9,9 +9,6 @@ use crate::tcp::sender::SenderCounters;
 use crate::units::{Duration, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// The greatest window in bandwidth-delay products.
-const MOST_PRODUCTS: f64 = 1.5;
-
 /// What is known of a packet that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -70,7 +67,7 @@ impl Sender {
         sizes: MessageSizes,
         entropy: Box<dyn EntropyPolicy>,
     ) -> Sender {
-        let most = MOST_PRODUCTS * network.rate.as_bps() / 8.0 * network.round_trip.as_secs();
+        let most = network.most_bytes(network.round_trip);
         Sender {
             sizes,
             network,
@@ -124,7 +121,7 @@ impl Sender {
         self.in_flight
     }
 
-    /// The same from the books: all packets that were sent at least once, minus those that have arrived, and those that wait to be sent again.
+    /// The same from the books: packets sent at least once, minus packets that have arrived, minus packets that wait to be sent again.
     #[cfg(test)]
     pub fn in_flight_by_books(&self) -> i64 {
         let sent: u64 = (0..self.next_new()).map(|number| u64::from(self.sizes.of(number))).sum();
@@ -237,7 +234,7 @@ impl Sender {
     fn note_base(&mut self, rtt: Duration) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            self.most = MOST_PRODUCTS * self.network.rate.as_bps() / 8.0 * rtt.as_secs();
+            self.most = self.network.most_bytes(rtt);
         }
     }
 
@@ -283,14 +280,6 @@ impl Sender {
         self.entropy.on_feedback(now, self.base_rtt, nack.value, feedback);
     }
 
-    /// Whether the answer to a packet in flight is still to come.
-    fn order_is_open(&self) -> bool {
-        let is_open = |&(sent, number): &(Time, u32)| {
-            self.record(number).is_some_and(|record| record.fate == (Fate::InFlight { sent }))
-        };
-        self.order.iter().any(is_open)
-    }
-
     fn record(&self, number: u32) -> Option<Record> {
         self.records.get(number.checked_sub(self.cumulative)? as usize).copied()
     }
@@ -320,13 +309,20 @@ impl Sender {
     /// When the retransmission timer expires: for the oldest packet in flight, or if there is none, for a packet that waits for window or credit.
     /// `None` if there is neither.
     pub fn deadline(&mut self) -> Option<Time> {
+        let waits = |sender: &Sender| !sender.is_done() && !sender.may_send();
+        let since = self.oldest_in_flight().or_else(|| waits(self).then_some(self.quiet_since));
+        since.map(|since| since + self.network.timeout)
+    }
+
+    /// When the oldest packet in flight was sent.
+    fn oldest_in_flight(&mut self) -> Option<Time> {
         while let Some((sent, number)) = self.order.front().copied() {
             if self.record(number).is_some_and(|record| record.fate == (Fate::InFlight { sent })) {
-                return Some(sent + self.network.timeout);
+                return Some(sent);
             }
             self.order.pop_front();
         }
-        (!self.is_done() && !self.may_send()).then(|| self.quiet_since + self.network.timeout)
+        None
     }
 
     /// Processes the expiry of the timer at [`Self::deadline`]: the oldest packet is lost. Returns a request for credit, at most one a round trip, if the
@@ -345,7 +341,7 @@ impl Sender {
         }
         self.stop_speculating();
         let was_recent = self.requested.is_some_and(|at| now - at < self.network.round_trip);
-        if self.may_send() || was_recent || others_wait && self.credit.is_none() && self.order_is_open() {
+        if self.may_send() || was_recent || others_wait && self.credit.is_none() && self.oldest_in_flight().is_some() {
             return None;
         }
         self.requested = Some(now);

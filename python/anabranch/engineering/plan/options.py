@@ -11,7 +11,7 @@ from anabranch.engineering.plan.tcp_throughput import Connection, path_losses, t
 from anabranch.engineering.plan.ties import DELAY_STEP_S, PENALTY_STEP, on_grid
 from anabranch.engineering.predict.spray import WIRE_BYTES
 from anabranch.engineering.robust.candidates import Candidates
-from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.splits import Splits, carried_by_links
 from anabranch.foundation.array_types import Booleans, Floats, Integers
 
 SPLIT_PENALTY = 1e-3
@@ -74,25 +74,10 @@ class Options:
         ``path`` and ``fraction`` are others in place of those of the options; fractions of 0 carry nothing.
         """
         if path is None or fraction is None:
-            return _links(self.candidates, self.start, self.path, self.fraction)
+            return carried_by_links(self.candidates, self.start, self.path, self.fraction)
         some = fraction > 0
         begins = np.concatenate(([0], np.cumsum(some)))[self.start]
-        return _links(self.candidates, begins, path[some], fraction[some])
-
-
-def _links(
-    candidates: Candidates, start: Integers, path: Integers, fraction: Floats
-) -> tuple[Integers, Integers, Floats]:
-    splits = len(start) - 1
-    split = np.repeat(np.arange(splits), np.diff(start))
-    hops = candidates.hops[path]
-    begin = candidates.start.astype(np.int64)[path]
-    picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
-    key = np.repeat(split, hops) * candidates.network.links + candidates.path_links[picked]
-    found, place = np.unique(key, return_inverse=True)
-    share = np.bincount(place, weights=np.repeat(fraction, hops))
-    begins = np.searchsorted(found // candidates.network.links, np.arange(splits + 1))
-    return begins, found % candidates.network.links, np.minimum(share, 1.0)
+        return carried_by_links(self.candidates, begins, path[some], fraction[some])
 
 
 def split_of_pairs(splits: Splits) -> list[_Split]:
@@ -120,7 +105,7 @@ class Predictor:
         """Of each of several splits, bit/s: that at ``k`` is of ``pair[k]``, over the paths from ``start[k]`` to ``start[k + 1]``."""
         candidates = self.candidates
         delays, losses = candidates.delays[path], self._losses[path]
-        begins, links, shares = _links(candidates, start, path, fraction)
+        begins, links, shares = carried_by_links(candidates, start, path, fraction)
         carried = np.minimum.reduceat(candidates.network.capacity[links] / shares, begins[:-1])
         tolerant = self.tolerant[pair]
         rates = throughput(self.connection, delays, losses, fraction, start, tolerant, carried)

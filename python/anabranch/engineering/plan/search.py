@@ -12,11 +12,11 @@ from anabranch.engineering.plan.options import Options, Pool
 from anabranch.engineering.plan.sparse import sparse
 from anabranch.engineering.plan.states import States
 from anabranch.engineering.plan.ties import MARGIN, PENALTY_STEP, rounded
+from anabranch.engineering.robust import local_search
 from anabranch.engineering.robust.lp import OutOfTime
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.solving import RobustRouting, best_found
 from anabranch.engineering.robust.splits import Splits
-from anabranch.engineering.robust.traffic import Bounds
 from anabranch.foundation.array_types import Booleans, Floats
 
 Report = Callable[[str, float], None]
@@ -316,31 +316,10 @@ class Searcher:
 
 
 def core_search(states: States, options: Options, seed: int, watched: Booleans | None = None) -> "_core.PlanSearch":
-    """The local search over these options, in the core; rates in units of the problem's scale.
+    """The local search over these options, in the core.
 
     For it, each failure has links of its own: those that are ``watched``, by default all.
     """
-    problem = states.problem
-    network, model, scale = problem.network, problem.model, problem.scale
-    sources, targets = network.pair_sources, network.pair_targets
-    bounds: tuple[Floats, Floats, Floats, Floats] | None = None
-    matrices = np.zeros((0, network.pairs))
-    if isinstance(model, Bounds):
-        above = model.above
-        bounds = (
-            np.maximum(above.rows, 0.0) / scale,
-            np.maximum(above.columns, 0.0) / scale,
-            np.maximum(model.largest - model.lower, 0.0)[sources, targets] / scale,
-            model.lower[sources, targets] / scale,
-        )
-    else:
-        matrices = model.matrices[:, sources, targets] / scale
     links = states.links(options, watched)
-    listed = (
-        options.first.astype(np.uint32),
-        options.penalty,
-        links.start.astype(np.uint32),
-        links.link.astype(np.uint32, copy=False),
-        links.share,
-    )
-    return _core.PlanSearch(bounds, matrices, sources, targets, links.capacity / scale, listed, seed)
+    listed = options.first, options.penalty, links.start, links.link, links.share
+    return local_search.core_search(states.problem, links.capacity, listed, seed)

@@ -8,7 +8,7 @@ from anabranch import _core
 from anabranch.engineering.robust.objectives import Chosen, Objective, costs
 from anabranch.engineering.robust.problem import Problem
 from anabranch.engineering.robust.rules import Rules, Split, options, splits_of_pairs
-from anabranch.engineering.robust.splits import Splits
+from anabranch.engineering.robust.splits import Splits, carried_by_links
 from anabranch.engineering.robust.traffic import Bounds
 from anabranch.foundation.array_types import Floats, Integers
 
@@ -101,38 +101,40 @@ class _Options:
 
     def core(self, seed: int) -> "_core.PlanSearch":
         """The search in the core; rates in units of the problem's scale."""
-        network, model, scale = self.problem.network, self.problem.model, self.problem.scale
-        sources, targets = network.pair_sources, network.pair_targets
-        bounds: tuple[Floats, Floats, Floats, Floats] | None = None
-        matrices = np.zeros((0, network.pairs))
-        if isinstance(model, Bounds):
-            above = model.above
-            bounds = (
-                np.maximum(above.rows, 0.0) / scale,
-                np.maximum(above.columns, 0.0) / scale,
-                np.maximum(model.largest - model.lower, 0.0)[sources, targets] / scale,
-                model.lower[sources, targets] / scale,
-            )
-        else:
-            matrices = model.matrices[:, sources, targets] / scale
-        first = np.searchsorted(self.pair, np.arange(network.pairs + 1)).astype(np.uint32)
-        start, links, shares = self._links()
-        listed = first, self.cost, start, links, shares
-        return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, seed)
-
-    def _links(self) -> tuple[Integers, Integers, Floats]:
-        """Where each option's links begin, the links that carry some of the pair's traffic, and the shares that they carry."""
+        first = np.searchsorted(self.pair, np.arange(self.problem.network.pairs + 1))
         chosen = self._arrays(self.rows, self.pair)
-        candidates, links = self.candidates, self.candidates.network.links
-        option = np.repeat(np.arange(len(self.rows)), np.diff(chosen.start))
-        hops = candidates.hops[chosen.path]
-        begin = candidates.start.astype(np.int64)[chosen.path]
-        picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
-        key = np.repeat(option, hops) * links + candidates.path_links[picked]
-        found, place = np.unique(key, return_inverse=True)
-        share = np.minimum(np.bincount(place, weights=np.repeat(chosen.share, hops)), 1.0)
-        start = np.searchsorted(found // links, np.arange(len(self.rows) + 1))
-        return start.astype(np.uint32), (found % links).astype(np.uint32), share
+        listed = first, self.cost, *carried_by_links(self.candidates, chosen.start, chosen.path, chosen.share)
+        return core_search(self.problem, self.problem.network.capacity, listed, seed)
+
+
+def core_search(
+    problem: Problem, capacity: Floats, listed: tuple[Integers, Floats, Integers, Integers, Floats], seed: int
+) -> "_core.PlanSearch":
+    """A search over options in the core, with rates in units of the problem's scale.
+
+    Args:
+        problem: the network and its traffic.
+        capacity: of each link, bit/s.
+        listed: where each pair's options begin; the cost of each option; where its links begin; these links; and the shares of the pair's traffic on them.
+        seed: of its draws.
+    """
+    network, model, scale = problem.network, problem.model, problem.scale
+    sources, targets = network.pair_sources, network.pair_targets
+    bounds: tuple[Floats, Floats, Floats, Floats] | None = None
+    matrices = np.zeros((0, network.pairs))
+    if isinstance(model, Bounds):
+        above = model.above
+        bounds = (
+            np.maximum(above.rows, 0.0) / scale,
+            np.maximum(above.columns, 0.0) / scale,
+            np.maximum(model.largest - model.lower, 0.0)[sources, targets] / scale,
+            model.lower[sources, targets] / scale,
+        )
+    else:
+        matrices = model.matrices[:, sources, targets] / scale
+    first, cost, start, links, shares = listed
+    indexes = first.astype(np.uint32), cost, start.astype(np.uint32), links.astype(np.uint32, copy=False), shares
+    return _core.PlanSearch(bounds, matrices, sources, targets, capacity / scale, indexes, seed)
 
 
 def _distance(one: Split, other: Split) -> int:

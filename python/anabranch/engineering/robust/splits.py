@@ -72,3 +72,26 @@ def crossings(candidates: Candidates, shares: Floats) -> Crossings:
     link = found // candidates.network.pairs
     start = np.searchsorted(link, np.arange(candidates.network.links + 1))
     return Crossings(start, found % candidates.network.pairs, total)
+
+
+def carried_by_links(
+    candidates: Candidates, start: Integers, path: Integers, share: Floats
+) -> tuple[Integers, Integers, Floats]:
+    """The links that carry some of the traffic of options, and their shares of it; also where each option's links begin.
+
+    Args:
+        candidates: the paths.
+        start: where each option's paths begin; shape (options + 1,).
+        path: the paths of all options.
+        share: the share of the pair's traffic on each of them.
+    """
+    options = len(start) - 1
+    option = np.repeat(np.arange(options), np.diff(start))
+    hops = candidates.hops[path]
+    begin = candidates.start.astype(np.int64)[path]
+    picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
+    key = np.repeat(option, hops) * candidates.network.links + candidates.path_links[picked]
+    found, place = np.unique(key, return_inverse=True)
+    total = np.bincount(place, weights=np.repeat(share, hops))
+    begins = np.searchsorted(found // candidates.network.links, np.arange(options + 1))
+    return begins, found % candidates.network.links, np.minimum(total, 1.0)

@@ -23,7 +23,7 @@ class Path:
     loss: float | None = None
     """Ratio of packets lost, one way."""
     cost: float | None = None
-    """What the metric of the routes counts: links by hop-count; seconds by delay, tcpbp and tcpbp-exact; the loss ratio by loss; bit/s by widest and goodput:STACK."""
+    """The path by the metric of the routes. Its unit is links for hop-count; seconds for delay, tcpbp and tcpbp-exact; bit/s for widest and goodput:STACK; loss has a ratio."""
 
 
 @dataclass(frozen=True, slots=True)

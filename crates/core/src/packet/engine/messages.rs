@@ -85,18 +85,7 @@ impl Hosts {
         entropy: Option<&EntropySpec>,
         context: &mut HostContext<L>,
     ) -> Message {
-        let identity = *self.identity(flow);
-        let TransportSpec::Tcp { stack } = context.spec.traffic[identity.group as usize].transport else {
-            unreachable!("messages are flows of a stack")
-        };
-        let (round_trip, timeout) = self.message_hosts.networks[stack];
-        let or = |stated: Duration, measured| if stated > Duration::ZERO { stated } else { measured };
-        let round_trip = or(parameters.network_rtt, round_trip).max(Duration(1));
-        let network = NetworkEstimate {
-            rate: self.message_hosts.line(context.spec, identity.src).rate(),
-            round_trip,
-            timeout: or(parameters.timeout, timeout.max(round_trip * 2)),
-        };
+        let network = self.network_of(flow, parameters, context.spec);
         let sizes = context.network.sizes(flow);
         let sizes = MessageSizes {
             packets: sizes.segments(),
@@ -110,6 +99,22 @@ impl Hosts {
             None => EntropySpec::default().build(draws),
         };
         Message::new(Sender::new(parameters, network, sizes, policy), Receiver::new(parameters, sizes))
+    }
+
+    /// The network that a message crosses. What its stack does not state was measured.
+    fn network_of(&mut self, flow: u32, parameters: &Parameters, spec: &RunSpec) -> NetworkEstimate {
+        let identity = *self.identity(flow);
+        let TransportSpec::Tcp { stack } = spec.traffic[identity.group as usize].transport else {
+            unreachable!("messages are flows of a stack")
+        };
+        let (round_trip, timeout) = self.message_hosts.networks[stack];
+        let or = |stated: Duration, measured| if stated > Duration::ZERO { stated } else { measured };
+        let round_trip = or(parameters.network_rtt, round_trip).max(Duration(1));
+        NetworkEstimate {
+            rate: self.message_hosts.line(spec, identity.src).rate(),
+            round_trip,
+            timeout: or(parameters.timeout, timeout.max(round_trip * 2)),
+        }
     }
 
     fn message(&mut self, flow: u32) -> Option<(&mut Message, &mut Time)> {
@@ -304,7 +309,7 @@ impl Hosts {
         }
     }
 
-    /// Grants credit to the first message of a pacer.
+    /// Grants credit to the first message of a pacer: what it wants, or if nobody wants any, some ahead.
     fn grant<L: EventLoop>(&mut self, host: NodeId, flow: u32, context: &mut HostContext<L>) {
         let now = context.now();
         let rate = self.message_hosts.line(context.spec, host).rate();
@@ -312,48 +317,37 @@ impl Hosts {
         let parameters = self.parameters(flow, context.spec).copied().unwrap_or_default();
         let payload = u64::from(sizes.full() - sizes.header());
         let most = (payload * u64::from(parameters.grant)).div_ceil(QUANTUM) as u32;
-        let round_trip = self.message_hosts.networks.iter().map(|network| network.0).max().unwrap_or(Duration::ZERO);
-        let ahead_limit = (1.5 * rate.as_bps() / 8.0 * round_trip.as_secs() / QUANTUM as f64) as u32;
-        let pacer = self.message_hosts.pacers.entry(host).or_default();
-        let is_active = pacer.active.pop_front().is_some();
-        if !is_active {
-            pacer.idle.pop_front();
-        }
-        let Flow { state: FlowState::Message(message), .. } = &mut self.flows_mut()[flow as usize] else { return };
-        if message.receiver.is_complete() {
-            (message.is_active, message.is_idle) = (false, false);
+        let network = self.network_of(flow, &parameters, context.spec);
+        let most_ahead = (network.most_bytes(network.round_trip) / QUANTUM as f64) as u32;
+        let is_wanted = self.message_hosts.pacers.entry(host).or_default().take_first();
+        let Some((message, _)) = self.message(flow) else { return };
+        if message.receiver.is_complete() || !is_wanted && message.is_active {
+            // It wants nothing, or has its turn among those that want credit.
+            (message.is_active, message.is_idle) = (message.is_active && !message.receiver.is_complete(), false);
             return;
         }
+        let was_idle = message.is_idle;
         let demand = &mut message.receiver.demand;
-        let units = if is_active {
+        let units = if is_wanted {
             let units = demand.grant(most);
             message.is_active = demand.open() > 0;
-            let becomes_idle = !message.is_active && !std::mem::replace(&mut message.is_idle, !message.is_active);
-            let (active, granted) = (message.is_active, demand.granted());
-            let pacer = self.message_hosts.pacers.entry(host).or_default();
-            if active {
-                pacer.active.push_back(flow);
-            } else if becomes_idle {
-                pacer.idle.push_back(flow);
-            }
-            self.send_control(flow, host, credit_packet(flow, granted), granted, context);
+            message.is_idle |= !message.is_active;
             units
         } else {
-            if message.is_active {
-                message.is_idle = false;
-                return; // it has its turn among those that want credit
-            }
             demand.grant_ahead(most);
-            message.is_idle = demand.open() == 0 && demand.ahead() < ahead_limit;
-            let (idle, granted) = (message.is_idle, demand.granted());
-            if idle {
-                self.message_hosts.pacers.entry(host).or_default().idle.push_back(flow);
-            }
-            self.send_control(flow, host, credit_packet(flow, granted), granted, context);
+            message.is_idle = demand.open() == 0 && demand.ahead() < most_ahead;
             most
         };
-        let bytes = if units == 0 { LEAST_WAIT } else { u64::from(units) * QUANTUM };
+        let granted = demand.granted();
+        let (wants_more, becomes_idle) = (message.is_active, message.is_idle && !(is_wanted && was_idle));
         let pacer = self.message_hosts.pacers.entry(host).or_default();
+        if wants_more {
+            pacer.active.push_back(flow);
+        } else if becomes_idle {
+            pacer.idle.push_back(flow);
+        }
+        let bytes = if units == 0 { LEAST_WAIT } else { u64::from(units) * QUANTUM };
         pacer.wait(now, rate, parameters.grant_rate.0, bytes);
+        self.send_control(flow, host, credit_packet(flow, granted), granted, context);
     }
 }

@@ -52,6 +52,15 @@ impl Pacer {
         self.active.front().or(self.idle.front()).copied()
     }
 
+    /// Removes the message that is served next. Returns whether it wants credit.
+    pub fn take_first(&mut self) -> bool {
+        let wants = self.active.pop_front().is_some();
+        if !wants {
+            self.idle.pop_front();
+        }
+        wants
+    }
+
     /// Waits as long as a line of this rate needs for these bytes, before the next grant.
     pub fn wait(&mut self, now: Time, rate: Rate, share: f64, bytes: u64) {
         self.next = now + Duration((rate.serialization_delay(bytes).0 as f64 / share) as u64);

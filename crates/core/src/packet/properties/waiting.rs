@@ -42,8 +42,8 @@ proptest! {
         prop_assert_eq!(disagreement_of_partitions(&spec, partitions, false).expect("a run that can be"), None);
     }
 
-    /// A flow starts its delay after the last flow that it waits for: after the end of one that comes to its source, and after the
-    /// acknowledgement of one that its source sends, which is at least as late as its end.
+    /// A flow starts its delay after the last flow that it waits for. A flow that comes to its source counts from its end. A flow that its source
+    /// sends counts from its acknowledgement, which is at least as late.
     #[test]
     fn every_start_follows_from_the_ends(spec in waiting_spec()) {
         let flows = finished(spec.clone());

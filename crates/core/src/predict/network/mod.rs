@@ -68,8 +68,8 @@ pub struct FlowPrediction {
     pub timeout_s: f64,
     /// Its window in equilibrium, if its congestion control limits it and events reduce it.
     pub sawtooth: Option<WindowRange>,
-    /// What its waits and its growth after changes may take from the lower end of its interval, and what they have taken from the upper end if they do not
-    /// come, bit/s. The interval has both.
+    /// Waits and growth after changes, bit/s: how much they may lower the lower end of its interval, and how much they have lowered the upper end,
+    /// although they may not come. The interval has both.
     pub common_bps: (f64, f64),
     /// Number of paths that its packets take.
     pub paths: usize,
