@@ -11,8 +11,8 @@ from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number
+from anabranch.studies.papers.verdicts import above, graded
 
 _CLAIMS = statements.beside(__file__)
 
@@ -61,10 +61,9 @@ def claim(result: Result) -> Claim:
     samples = series(result)
     ramp, wide = ramp_up_share(samples, "kikolo"), ramp_up_share(samples, "wide")
     kikolo, newreno = mean_window(samples, "kikolo"), mean_window(samples, "newreno")
-    visible = ramp.mean >= 5.0
     return _CLAIMS.claim(
         "figure-2",
-        graded(visible, True),
+        graded(above(ramp.estimate, 5.0), True),
         kikolo=kikolo.text(),
         newreno=newreno.text(),
         kikolo_share=share(result, "kikolo").text(),
