@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch import version
 from anabranch.foundation.output_files import write_text
 from anabranch.pages.report.chart import with_interval
+from anabranch.studies.papers import charts
 from anabranch.studies.papers.findings import number_row
 
 if TYPE_CHECKING:
@@ -20,13 +21,11 @@ ABOUT, FILE, FIGURES = "about.md", "README.md", "figures"
 
 def write(lab: Lab, findings: Findings) -> None:
     """Write ``README.md`` and ``figures/`` into the study's directory."""
-    import vl_convert
-
     figures = lab.directory / FIGURES
     figures.mkdir(parents=True, exist_ok=True)
     drawn = [figures / f"{picture.id}.svg" for picture in findings.pictures]
     for file, picture in zip(drawn, findings.pictures, strict=True):
-        write_text(file, vl_convert.vegalite_to_svg(picture.chart.to_dict()), named=False)
+        write_text(file, charts.svg(picture.chart), named=False)
     about = (lab.folder / ABOUT).read_text(encoding="utf-8")
     write_text(lab.directory / FILE, text(lab, findings, about), named=False)
     for file in set(figures.glob("*.svg")) - set(drawn):  # of an earlier version of the study

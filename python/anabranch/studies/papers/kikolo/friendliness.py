@@ -14,6 +14,7 @@ from anabranch.studies.papers.kikolo.cells import (
     OTHERS,
     RIVALS,
     TRADITIONAL,
+    Cell,
     Cells,
     at,
     cells,
@@ -32,6 +33,7 @@ LEFT, EXCELLENT, SUFFERS = 200 / 3, 90.0, 100 / 3
 """Thresholds in percent. With friendly and with excellent behaviour, the others keep at least this share of their throughput beside
 five of their own kind. On a full link, two thirds are left if Kikolo takes twice what another has: the factor of two of RFC 5348, section 1.
 Kikolo suffers considerably if its share of the throughput is less than the third value."""
+EVEN = "even"
 ALIKE = 5.0
 """Two shares that differ by at most this are alike, in percentage points."""
 
@@ -66,15 +68,16 @@ def _throughput(result: Result) -> pl.DataFrame:
 
 def chart(found: Cells) -> Any:
     """The figure, like the paper's."""
-    return charts.lines(
-        frame(found),
+    even = [Cell(50.0, None)] * len(rates(found))
+    level = {(EVEN, loss): cell for loss, cell in zip(rates(found), even, strict=True)}
+    return charts.small_multiples(
+        frame({**found, **level}),
         x="loss",
-        colour="variant",
+        panel="variant",
+        beside=EVEN,
         x_title="Packet error rate",
-        y_title="Kikolo's share of the throughput, %",
-        colour_title="Against",
+        y_title="Kikolo's share, %",
         order=OTHERS,
-        log_x=True,
     )
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
-from anabranch.studies.papers import measures, statements
+from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import (
     KIKOLO,
     NAMES,
@@ -46,29 +44,20 @@ def _sides(result: Result) -> pl.DataFrame:
 
 
 def chart(found: Cells) -> Any:
-    """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
+    """The figure, as the logarithm of the ratios, which range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
-    data = frame(found).with_columns(
-        low=pl.max_horizontal(pl.col("mean") - half, pl.lit(1.0)), high=pl.col("mean") + half
+    table = frame(found).with_columns(
+        pl.col("mean").log(10), half_width=((pl.col("mean") + half) / pl.col("mean")).log(10)
     )
-    names = list(NAMES.values())
-    scale = alt.Scale(domain=names, range=PALETTE[: len(names)])
-    exponents = [10.0**exponent for exponent in range(-7, 0)]
-    base = alt.Chart(alt.InlineData(values=data.to_dicts())).encode(
-        alt.X(
-            "loss:Q",
-            title="Packet error rate",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(values=exponents, format=".0e"),
-        ),
-        alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None, symbolOpacity=1)),
+    return charts.small_multiples(
+        table,
+        x="loss",
+        panel="variant",
+        beside=KIKOLO,
+        x_title="Packet error rate",
+        y_title="log10 of the ratio",
+        order=list(NAMES.values()),
     )
-    title, logarithmic = "Throughput at 40 ms over that at 240 ms", alt.Scale(type="log", domainMin=1.0)
-    return alt.layer(
-        base.mark_area(opacity=0.15).encode(alt.Y("low:Q", title=title, scale=logarithmic), alt.Y2("high:Q")),
-        base.mark_line().encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
-        base.mark_point(filled=True, size=30).encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
-    ).properties(width=440, height=320)
 
 
 def claims(found: Cells) -> list[Claim]:

@@ -37,14 +37,14 @@ def shares(result: Result, figure: str) -> Cells:
 
 def chart(found: Cells) -> Any:
     """The figure, like the paper's, in percent of the link."""
-    return charts.lines(
+    return charts.small_multiples(
         frame(found),
         x="loss",
-        colour="variant",
+        panel="variant",
+        beside=KIKOLO,
         x_title="Packet error rate",
-        y_title="Payload, % of what the link can carry",
+        y_title="Payload, % of the link",
         order=list(NAMES.values()),
-        log_x=True,
     )
 
 

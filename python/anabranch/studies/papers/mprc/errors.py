@@ -222,7 +222,7 @@ class _Errors:
 
 
 def _figure(routing: str, id: str) -> Figure:
-    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second."
+    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second; thin lines are one seed."
     return Figure(id, FIGURES[routing], caption, lambda errors: errors.over_time(routing))
 
 

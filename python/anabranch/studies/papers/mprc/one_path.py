@@ -54,7 +54,7 @@ def findings(results: Mapping[str, Result]) -> Findings:
 
 
 def _figure(place: Place, id: str) -> Figure:
-    caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second."
+    caption = f"{place.name[0].upper()}{place.name[1:]}, one path: means over seeds, second by second; thin lines are one seed."
     return Figure(
         id,
         place.one_path,

@@ -57,7 +57,7 @@ def _figure(place: Place, id: str) -> Figure:
     return Figure(
         id,
         place.sprayed,
-        f"{place.name[0].upper()}{place.name[1:]}: {{left}} (left) and {{right}} (right). Means over seeds, second by second.",
+        f"{place.name[0].upper()}{place.name[1:]}: {{left}} (left) and {{right}} (right). Means over seeds, second by second; thin lines are one seed.",
         lambda spread: spread[place].chart(),
         lambda spread: dict(zip(("left", "right"), (FORWARDING[one] for one in spread[place].shown), strict=True)),
     )

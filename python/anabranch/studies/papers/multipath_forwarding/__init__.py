@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from anabranch.results.result import Result
 from anabranch.studies.papers.multipath_forwarding import (
     backbone,
+    maps,
     parallel_paths,
     partial_paths,
     readings,
@@ -18,7 +19,7 @@ from anabranch.studies.papers.multipath_forwarding import (
 )
 from anabranch.studies.papers.study import Experiment, Findings, Lab
 
-_PARTS = (parallel_paths, windows, partial_paths, backbone, short_flows, up_link, readings)
+_PARTS = (maps, parallel_paths, windows, partial_paths, backbone, short_flows, up_link, readings)
 
 
 def experiments(lab: Lab) -> list[Experiment]:

@@ -207,7 +207,7 @@ def _two_equal(lab: Lab, ratios: Ratios) -> Any:
 def _three_equal(lab: Lab, ratios: Ratios) -> Any:
     titled = {"without loss": 0.0, "link loss 0.001": 0.001}
     panels = [(title, _chart(lab, ratios, DOUBLED, loss)) for title, loss in titled.items()]
-    return charts.side_by_side(panels, one_scale=True)
+    return charts.side_by_side(panels)
 
 
 FIGURES = (
