@@ -257,7 +257,10 @@ def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkey
     text = (place.directory / "README.md").read_text()
     assert text.startswith("# A toy | paper\n")
     assert "| Figure 1 | It is fast. | At least 20. | **holds partly** |" in text
-    assert "<summary>Figure 1: It is fast.</summary>\n\n**holds partly.** 19.5 ± 0.1 Mbit/s. Not | always.\n\n</details>" in text
+    assert (
+        "<summary>Figure 1: It is fast.</summary>\n\n**holds partly.** 19.5 ± 0.1 Mbit/s. Not | always.\n\n</details>"
+        in text
+    )
     assert "| Table 1 | goodput | 20 Mbit/s (“almost 20”) [1] | 19.5 ± 0.1 Mbit/s |  |" in text
     assert "| Table 1 | one | – | 1.00 |  |" in text
     assert text.endswith("\n1. “almost 20 Mbps ... with 3 losses at most”\n\n</details>\n")

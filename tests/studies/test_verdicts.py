@@ -9,7 +9,18 @@ import pytest
 
 from anabranch.studies.papers import registry, statements
 from anabranch.studies.papers.measures import Mean
-from anabranch.studies.papers.verdicts import above, below, between, by_parts, difference, every, graded, judged, share, some
+from anabranch.studies.papers.verdicts import (
+    above,
+    below,
+    between,
+    by_parts,
+    difference,
+    every,
+    graded,
+    judged,
+    share,
+    some,
+)
 
 EXPECTED = Path(__file__).parents[1] / "papers"
 
