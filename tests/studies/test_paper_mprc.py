@@ -98,11 +98,12 @@ def test_the_networks_have_the_nodes_and_edges_that_the_readme_says() -> None:
 
 
 def _applications(number: int, swing: float) -> fairness._Applications:
-    """A run in which ``number`` applications share all payload of two links. The first swings from second to second, the last with it."""
+    """Two equal runs in which ``number`` applications share all payload of two links. The first swings from second to second, the last with it."""
     each = measure.payload(2) / number
     swings = {1: swing, number: -swing}
     rows = [
-        (0, f"application {one}", float(second), each + swings.get(one, 0.0) * (-1) ** second)
+        (run, f"application {one}", float(second), each + swings.get(one, 0.0) * (-1) ** second)
+        for run in (0, 1)
         for one in range(1, number + 1)
         for second in range(1, 31)
     ]
