@@ -79,10 +79,17 @@ from = "A"
 to = "B"
 bulk = true
 stack = "new"
+routing = "new"
+[[traffic]]
+from = "B"
+to = "A"
+routing = "drawn"
+bulk = true
 [stacks]
 new = { congestion = "square-root", detection = "fixed-age", option_bytes = true }
 [routing]
 new = { metric = "transmission" }
+drawn = { select = "two-choices" }
 [run]
 duration = "60s"
 """
@@ -98,7 +105,7 @@ import json
 import sys
 from anabranch.scenario import Scenario, ScenarioError
 schema = json.dumps(Scenario.json_schema())
-names = ("square-root", "fixed-age", "early-random-drop", "bursts", "option_bytes", "transmission")
+names = ("square-root", "fixed-age", "early-random-drop", "bursts", "two-choices", "option_bytes", "transmission")
 assert all(name in schema for name in names)
 text = sys.argv[1]
 result = Scenario.from_toml(text).run(seed=1)
