@@ -147,6 +147,11 @@ class Found:
         rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6)
         return over_seeds(rows[value].to_list())
 
+    def values(self, reading: str, mix: str, d: float, value: str = "total") -> list[float]:
+        """A value of each seed."""
+        rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6).sort("seed")
+        return [float(one) for one in rows[value]]
+
     def curve(self, reading: str, mix: str) -> list[tuple[float, float]]:
         """The differences d, each with the mean throughput at d."""
         rows = summary(self.totals.filter(reading=reading, mix=mix).sort("d", "seed"), ["d"], "total")
