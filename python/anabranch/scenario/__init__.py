@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from anabranch.foundation import input_files, units
+from anabranch.foundation import examples, input_files, units
 from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import references, walk, warnings
 from anabranch.scenario.groups import Names
@@ -101,12 +101,12 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
-        """Read a TOML file, standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
+        """Read a TOML file, an example (``example:abilene``), standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
 
         :class:`ScenarioError` holds all problems, also those of the file itself.
         """
         try:
-            written, source, directory = input_files.document(Path(path), LARGEST_FILE)
+            written, source, directory = input_files.document(examples.resolved(Path(path)), LARGEST_FILE)
         except input_files.InputError as error:
             raise ScenarioError([Problem((), error.reason)], str(path)) from None
         text = _with_values(written, values, source) if values else written
