@@ -35,7 +35,7 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
     lacking = libraries.lacking()
     drawn = figures.by_section(e, judged)
     if lacking is not None:
-        drawn |= dict.fromkeys(figures.OF_CHARTS, [])
+        drawn |= {section: [] for section in figures.OF_CHARTS}
     return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[facts.of(source, index, runs, destination) for index, source in enumerate(runs.sources)],
