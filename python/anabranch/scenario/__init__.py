@@ -211,6 +211,29 @@ class Scenario:
 
         return run(self, engine, seed, seeds, directory, jobs, threads)
 
+    def _repr_html_(self) -> str:
+        """The network as a map, and the size of the matrix, for notebooks."""
+        from base64 import b64encode
+        from html import escape
+
+        from anabranch.network.topologies.plot import svg
+
+        # As a picture: the drawing's styles would hold for the whole notebook.
+        drawing = b64encode(svg(self.cases[0].topology).encode()).decode()
+        picture = (
+            f'<img alt="The network" style="max-width: 100%; width: 40rem" src="data:image/svg+xml;base64,{drawing}">'
+        )
+        values = "".join(
+            f"<li><code>{escape(dimension.name)}</code>: {escape(', '.join(str(label(each)) for each in dimension.values))}</li>"
+            for dimension in self._matrix
+        )
+        count = f"{self.size}, {len(self.seeds)} seed{'' if len(self.seeds) == 1 else 's'}"
+        return f"<strong>{escape(self.title)}</strong><p>{escape(count)}</p><ul>{values}</ul>{picture}"
+
+    def __repr__(self) -> str:
+        """The title and the size of the matrix."""
+        return f"{self.title}: {self.size}"
+
     def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []
         problems: list[Problem] = []
