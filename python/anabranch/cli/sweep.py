@@ -11,6 +11,7 @@ from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import json_text, say, tell
+from anabranch.foundation import examples
 from anabranch.foundation.input_files import stem
 from anabranch.foundation.text_table import TextTable, count, percent, print_table, quantity
 
@@ -65,7 +66,7 @@ class Output:
 
 
 def sweep(
-    plan: Annotated[Path, Parameter(help="A plan (TOML); - is standard input.")],
+    plan: Annotated[Path, Parameter(help="A plan (TOML), or example:random-loss; - is standard input.")],
     /,
     *,
     seeds: Seeds = Seeds(),
@@ -93,7 +94,7 @@ def sweep(
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulations(["kernel"])  # for its privileges
-    directory = output.out or Path("runs") / stem(plan)
+    directory = output.out or Path("runs") / stem(examples.resolved(plan, examples.SWEEPS))
     for key in loaded.not_kept:
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
     say(loaded.size)
