@@ -117,7 +117,9 @@ def small_multiples(
 ) -> Any:
     """A panel for each value of ``panel`` with its ``mean`` over ``x`` on a logarithmic axis; the line of ``beside`` is in all, in grey."""
     frame = _with_bounds(table)
-    horizontal = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log", nice=False), axis=_powers_of_ten(frame[x], 2))
+    horizontal = alt.X(
+        f"{x}:Q", title=x_title, scale=alt.Scale(type="log", nice=False), axis=_powers_of_ten(frame[x], 2)
+    )
     panels = []
     for name in order:
         own = alt.Chart(_data(frame.filter(pl.col(panel) == name))).encode(x=horizontal)

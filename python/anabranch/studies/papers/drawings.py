@@ -34,7 +34,10 @@ def network(
     size: int = 500,
 ) -> Any:
     """The network; ``texts`` stand beside the middle of links. ``size`` is that of a node, in square pixels."""
-    x, y = (alt.X("x:Q", axis=None, scale=alt.Scale(padding=34, zero=False, nice=False)), alt.Y("y:Q", axis=None, scale=alt.Scale(padding=26, zero=False, nice=False)))
+    x, y = (
+        alt.X("x:Q", axis=None, scale=alt.Scale(padding=34, zero=False, nice=False)),
+        alt.Y("y:Q", axis=None, scale=alt.Scale(padding=26, zero=False, nice=False)),
+    )
     layers = [_lines([_line(places, ends) for ends in links], x, y, color=_GREY, strokeWidth=2)]
     if ways:
         names = [way.name for way in ways]

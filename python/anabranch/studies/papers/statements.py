@@ -80,4 +80,3 @@ def load(folder: Path) -> Statements:
 def beside(module: str) -> Statements:
     """The claims of the paper to which a module belongs; the argument is its ``__file__``."""
     return load(Path(module).parent)
-

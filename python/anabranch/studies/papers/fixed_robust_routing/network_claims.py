@@ -159,9 +159,7 @@ def _rising(found: Found, heuristic: str, name: str) -> Claim:
                 above(ours[-1], FULL_RATE - SAME_RATE),
             )
             shown.append(f"{topology}: {', '.join(with_interval(*value) for value in ours)} Mbit/s")
-    return _CLAIMS.claim(
-        f"{name}-order", by_parts(*right.values()), throughputs="; ".join(shown)
-    )
+    return _CLAIMS.claim(f"{name}-order", by_parts(*right.values()), throughputs="; ".join(shown))
 
 
 def _throughputs(found: Found, published: Mapping[str, Published], heuristic: str, name: str) -> Claim:
@@ -223,7 +221,8 @@ def _gain(found: Found, published: Mapping[str, Published]) -> Claim:
     return _CLAIMS.claim(
         "six-times",
         graded(
-            every(above(times, 5.0), found.load("hop-40") < 1), above(_times(found, f"hop-{best}"), 3.0) if best is not None else False
+            every(above(times, 5.0), found.load("hop-40") < 1),
+            above(_times(found, f"hop-{best}"), 3.0) if best is not None else False,
         ),
         at_40=at_40,
         load=found.load("hop-40"),

@@ -143,7 +143,13 @@ def _optima_table(found: Found) -> Table:
         for optimum in OPTIMA:
             name = f"{heuristic}-0-{optimum}"
             rows.append(
-                [TITLES[heuristic], optimum, f"{found.load(name):.3f}", str(found.single(name)), with_interval(*found.rate(name))]
+                [
+                    TITLES[heuristic],
+                    optimum,
+                    f"{found.load(name):.3f}",
+                    str(found.single(name)),
+                    with_interval(*found.rate(name)),
+                ]
             )
     return Table(
         "optima",

@@ -145,12 +145,19 @@ _PLACES: Mapping[str, Place] = {
 
 
 def _nsfnet(_: Found, __: Mapping[str, Published]) -> Any:
-    links = [(link.source, link.target) for link in topologies.load(NSFNET).links if int(link.source) < int(link.target)]
+    links = [
+        (link.source, link.target) for link in topologies.load(NSFNET).links if int(link.source) < int(link.target)
+    ]
     return drawings.network(_PLACES, links, height=280)
 
 
 FIGURES = (
-    Figure("figure-8", "Figure 8", "NSFNET: 14 nodes and 21 links, which the paper draws without their lengths; this is `nsfnet`.", _nsfnet),
+    Figure(
+        "figure-8",
+        "Figure 8",
+        "NSFNET: 14 nodes and 21 links, which the paper draws without their lengths; this is `nsfnet`.",
+        _nsfnet,
+    ),
     Figure("figure-12", "Figure 12", _LOAD.format(TITLES["hop"]), _load("hop")),
     Figure("figure-13", "Figure 13", _LOAD.format(TITLES["delay"]), _load("delay")),
     Figure("figure-14", "Figure 14", _THROUGHPUT.format(TITLES["hop"]), _throughput("hop")),

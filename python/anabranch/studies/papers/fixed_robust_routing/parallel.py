@@ -81,7 +81,7 @@ STACKS = {
     "limited-transmit": "and limited transmit (RFC 3042)",
     "sack": "and SACK with limited transmit",
 }
-ACCESSES = ("50Mbps", "20Mbps")
+ACCESSES = ("50Mbps", "25Mbps", "22Mbps", "20Mbps")
 
 
 def experiments(lab: Lab) -> list[Experiment]:

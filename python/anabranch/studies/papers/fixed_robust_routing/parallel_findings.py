@@ -93,7 +93,13 @@ def _recoveries(found: Found) -> Claim:
     rising = [
         every(
             *(
-                above(difference(found.values(reading.name, more, D, "recoveries"), found.values(reading.name, few, D, "recoveries")), 0.0)
+                above(
+                    difference(
+                        found.values(reading.name, more, D, "recoveries"),
+                        found.values(reading.name, few, D, "recoveries"),
+                    ),
+                    0.0,
+                )
                 for few, more in pairwise(COUNTED)
             )
         )

@@ -73,7 +73,7 @@ Cells = Mapping[tuple[str, float], Cell]
 def cells(table: pl.DataFrame, value: str) -> dict[tuple[str, float], Cell]:
     """The cells of a table with the columns ``variant``, ``loss`` and the one that ``value`` names, with a row for each seed."""
     groups = table.group_by(["variant", "loss"], maintain_order=True)
-    return {(str(name), float(loss)): Cell.of(rows[value].to_list()) for (name, loss), rows in groups}  # type: ignore[arg-type]
+    return {(str(name), float(loss)): Cell.of(rows[value].to_list()) for (name, loss), rows in groups}
 
 
 def rates(found: Cells, *, above: float = 0.0, below: float = 1.0) -> list[float]:

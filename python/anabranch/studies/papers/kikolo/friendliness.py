@@ -100,11 +100,7 @@ def claims(shares: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
     suffers = {name: max(seven[name, loss].mean for loss in low_7) for name in ("BIC", "Scalable")}
     under = [below(seven[name, loss].estimate, SUFFERS) for name in suffers for loss in low_7]
     low_8 = rates(eight, below=1e-4)
-    most = [
-        name
-        for name in RIVALS
-        if all(above(eight[name, loss].estimate, 50.0) for loss in low_8)
-    ]
+    most = [name for name in RIVALS if all(above(eight[name, loss].estimate, 50.0) for loss in low_8)]
     more = [every(*(above(eight[name, loss].estimate, 50.0) for loss in low_8)) for name in RIVALS]
     compound = kept["figure-7"]
     kept_above = [compound["Compound", loss].estimate for loss in rates(seven, above=1.1e-5)]

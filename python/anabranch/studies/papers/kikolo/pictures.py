@@ -62,7 +62,12 @@ FIGURES = (
         "Above: the paper's comparison. In the middle: Kikolo's phases. Below: Kikolo with a ramp-up region wide enough to be seen.",
         lambda found: window.chart(found.windows),
     ),
-    Figure("figure-3", "Figure 3", "The dumbbell: fifteen pairs of hosts, links of 10 Gbit/s and 1 ms to the routers.", _dumbbell),
+    Figure(
+        "figure-3",
+        "Figure 3",
+        "The dumbbell: fifteen pairs of hosts, links of 10 Gbit/s and 1 ms to the routers.",
+        _dumbbell,
+    ),
     Figure(
         "figure-4",
         "Figure 4",

@@ -64,9 +64,7 @@ def claims(found: Cells) -> list[Claim]:
     """The claims of section IV.A.3."""
     low, high = rates(found, below=1e-4), rates(found, above=1e-4)
     peers = (*TRADITIONAL, "Compound")
-    comparable = {
-        name: every(*(_comparable(found[KIKOLO, loss], found[name, loss]) for loss in low)) for name in peers
-    }
+    comparable = {name: every(*(_comparable(found[KIKOLO, loss], found[name, loss]) for loss in low)) for name in peers}
     alike = [name for name, truth in comparable.items() if truth]
     fairer = [
         name for name in peers if any(found[name, loss].mean > COMPARABLE * found[KIKOLO, loss].mean for loss in low)
@@ -140,9 +138,7 @@ def _comparable(one: Cell, other: Cell) -> Truth:
 
 def _worst(found: Cells, loss: float) -> Truth:
     """Whether Scalable is the most unfair of the paper's variants."""
-    return every(
-        *(_more(found["Scalable", loss], found[name, loss]) for name in _OF_THE_PAPER if name != "Scalable")
-    )
+    return every(*(_more(found["Scalable", loss], found[name, loss]) for name in _OF_THE_PAPER if name != "Scalable"))
 
 
 def _values(found: Cells, losses: list[float], names: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +12,7 @@ from anabranch.results.result import Result
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
 from anabranch.studies.papers.study import Claim, Number, Verdict
-from anabranch.studies.papers.verdicts import Truth, above, by_parts, judged, share
+from anabranch.studies.papers.verdicts import Truth, above, by_parts, graded, judged, share
 
 _CLAIMS = statements.beside(__file__)
 
@@ -22,6 +22,8 @@ RATE = {"figure-5": "1 Gbit/s", "figure-6": "100 Mbit/s"}
 FIRST_ABOVE = {"figure-5": 1e-4, "figure-6": 1e-3}
 FULL = 95.0
 """Least percentage of the payload that a link can carry which counts as almost 100 %."""
+HIGH_SPEED = ("BIC", "Compound", "HighSpeed", "Scalable")
+"""What the paper calls high-speed variants."""
 FULL_LINK = ("BIC", KIKOLO)
 """The variants that fill the link of figure 6 below 1e-4; the paper does not order these two."""
 HIGHER, LOWER = ("Scalable", KIKOLO, "BIC", "Compound"), ("HighSpeed", "NewReno", "Vegas", "Westwood+")
@@ -87,6 +89,15 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
         values=values,
         why=reason,
     )
+
+
+def conclusion(shares: Mapping[str, Cells]) -> Claim:
+    """The claim of the conclusion, over all packet error rates of both figures."""
+    cases = [(found, name, loss) for found in shares.values() for loss in rates(found) for name in HIGH_SPEED]
+    won = [found[KIKOLO, loss].leads(found[name, loss]) for found, name, loss in cases]
+    lost = [found[name, loss].leads(found[KIKOLO, loss]) for found, name, loss in cases]
+    most, more = 2 * sum(won) > len(won), sum(won) > sum(lost)
+    return _CLAIMS.claim("conclusion", graded(most, more), won=sum(won), lost=sum(lost), total=len(won))
 
 
 def full(found: Cells) -> Claim:

@@ -95,9 +95,7 @@ def completions(flows: pl.DataFrame) -> dict[str, str]:
 
 def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, str]) -> Claim:
     mprc = rates["mprc", 0.0]
-    behind = {
-        stack: more(mprc, rates[stack, 0.0], AHEAD) for stack in (DETECTORS | CONTROLS) if stack != "mprc"
-    }
+    behind = {stack: more(mprc, rates[stack, 0.0], AHEAD) for stack in (DETECTORS | CONTROLS) if stack != "mprc"}
     level = [f"{(DETECTORS | CONTROLS)[stack]} {rates[stack, 0.0]}" for stack, far in behind.items() if far is not True]
     far = [name for stack, name in (DETECTORS | CONTROLS).items() if behind.get(stack)]
     found = by_parts(*behind.values())

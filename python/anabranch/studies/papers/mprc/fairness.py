@@ -92,8 +92,18 @@ class _Applications:
 
 
 FIGURES = (
-    Figure("figure-5-9", "Figure 5.9", "Means over seeds, second by second; thin lines are one seed.", lambda two, _: two.chart()),
-    Figure("figure-5-10", "Figure 5.10", "Means over seeds, second by second; thin lines are one seed.", lambda _, three: three.chart()),
+    Figure(
+        "figure-5-9",
+        "Figure 5.9",
+        "Means over seeds, second by second; thin lines are one seed.",
+        lambda two, _: two.chart(),
+    ),
+    Figure(
+        "figure-5-10",
+        "Figure 5.10",
+        "Means over seeds, second by second; thin lines are one seed.",
+        lambda _, three: three.chart(),
+    ),
 )
 
 

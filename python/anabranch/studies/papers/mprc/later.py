@@ -81,9 +81,7 @@ class _Background:
     def claim(self) -> Claim:
         left = {load: payload(2) * (1 - load / 100) for load in LOADS.values()}
         mprc = {load: self.rates["mprc", "disjoint", load] for load in left}
-        ahead = [
-            more(mprc[load], self.rates[stack, "disjoint", load]) for load in left for stack in DUPLICATE_ACKS
-        ]
+        ahead = [more(mprc[load], self.rates[stack, "disjoint", load]) for load in left for stack in DUPLICATE_ACKS]
         worth = [more(mprc[load], self.rates["mprc", "ospf", load]) for load in left]
         rack = ", ".join(str(self.rates["newreno-rack-tlp", "disjoint", load]) for load in left)
         return _CLAIMS.claim(

@@ -49,7 +49,13 @@ def findings(results: Mapping[str, Result]) -> Findings:
         ],
         [*(number for one in spread for number in one.numbers()), Number("grid-ecmp-bbr-peak", *_peak(grid))],
         drawn(FIGURES, {one.place: one for one in spread}),
-        [tables.readings(abilene, att), tables.bounds(spread), tables.selectors(abilene, att), tables.steadiness(spread), *read.tables()],
+        [
+            tables.readings(abilene, att),
+            tables.bounds(spread),
+            tables.selectors(abilene, att),
+            tables.steadiness(spread),
+            *read.tables(),
+        ],
     )
 
 
@@ -136,7 +142,9 @@ def _att_mprc(att: Spread) -> Claim:
 
 def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
     mean = abilene.rate("newreno")
-    found = by_parts(*(between(abilene.rate("newreno", routing), STEADY * payload(1), 1.1 * LINK_MBPS) for routing in SELECTIONS))
+    found = by_parts(
+        *(between(abilene.rate("newreno", routing), STEADY * payload(1), 1.1 * LINK_MBPS) for routing in SELECTIONS)
+    )
     return _CLAIMS.claim(
         "abilene-newreno",
         found,

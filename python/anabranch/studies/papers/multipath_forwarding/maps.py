@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,14 +60,21 @@ def _between(ends: set[tuple[str, str]], middle: str) -> tuple[str, ...]:
     for one in _SITES:
         for other in _SITES:
             path = (source, one, middle, other, target)
-            if len(set(path)) == 5 and all(hop in ends for hop in zip(path, path[1:], strict=False)):
+            if len(set(path)) == 5 and all(hop in ends for hop in itertools.pairwise(path)):
                 return path
     raise LookupError(f"no path of four links over {middle}")
 
 
 FIGURES = (
-    Figure("figure-3", "Figure 3", "Ten sources and receivers, and one to five parallel paths; here delays differ by 100 %.", _parallel),
-    Figure("figure-10-network", "Figure 10 (a)", "Two paths share the link R0-R2; the third has a link more.", _partial),
+    Figure(
+        "figure-3",
+        "Figure 3",
+        "Ten sources and receivers, and one to five parallel paths; here delays differ by 100 %.",
+        _parallel,
+    ),
+    Figure(
+        "figure-10-network", "Figure 10 (a)", "Two paths share the link R0-R2; the third has a link more.", _partial
+    ),
     Figure(
         "figure-12",
         "Figure 12",

@@ -73,7 +73,9 @@ class _Means:
 
 def _single_path_claim(both: Ratios) -> Claim:
     lossless, lossy = (both.at(loss=loss) for loss in LOSSES)
-    return _CLAIMS.claim("both-hurt-a-single-path", [below(lossless, 1.0), below(lossy, 1.0)], lossless=lossless, lossy=lossy)
+    return _CLAIMS.claim(
+        "both-hurt-a-single-path", [below(lossless, 1.0), below(lossy, 1.0)], lossless=lossless, lossy=lossy
+    )
 
 
 def _figure_4_claims(ratios: Ratios) -> list[Claim]:
@@ -93,9 +95,7 @@ def _figure_4_claims(ratios: Ratios) -> list[Claim]:
             [more((n, 15), (n, 3)) for n in SEVERAL],
             ends="; ".join(f"{n} paths {mean[n, 3]:.2f} and {mean[n, 15]:.2f}" for n in SEVERAL),
         ),
-        _CLAIMS.claim(
-            "thresholds-hurt-a-single-path", [more((1, 6), (1, t)) for t in THRESHOLDS if t > 6], row=row[1]
-        ),
+        _CLAIMS.claim("thresholds-hurt-a-single-path", [more((1, 6), (1, t)) for t in THRESHOLDS if t > 6], row=row[1]),
         _CLAIMS.claim(
             "two-or-three-paths-need-six",
             [negated(more((n, t), (n, 6), 1.1)) for n in (2, 3) for t in THRESHOLDS if t > 6],
@@ -130,10 +130,7 @@ def _rule(paths: int) -> int:
 def _figure_5_claims(mean: _Means, read: Ratios) -> list[Claim]:
     default, threshold = schemes.STANDARD.label, schemes.THRESHOLD.label
     under = [negated(mean.above(1.0, default, n, apart)) for n in SEVERAL for apart in mean.unequal]
-    five = {
-        apart: mean.grid.at(scheme=threshold, paths=5, difference=apart, loss=0.0)
-        for apart in (25.0, 0.0)
-    }
+    five = {apart: mean.grid.at(scheme=threshold, paths=5, difference=apart, loss=0.0) for apart in (25.0, 0.0)}
 
     def pairs(loss: float) -> str:
         return ", ".join(f"{mean(threshold, n, 25, loss):.2f} and {mean(threshold, n, 100, loss):.2f}" for n in (4, 5))
@@ -154,7 +151,17 @@ def _figure_5_claims(mean: _Means, read: Ratios) -> list[Claim]:
             much=mean.row(threshold, 100),
             lossy=mean.row(threshold, 100, 0.001),
         ),
-        _CLAIMS.claim("some-difference-helps", [mean.grid.more(*({"scheme": threshold, "paths": 5, "difference": apart, "loss": 0.0} for apart in (25.0, 0.0)))], little=five[25.0], equal=five[0.0]),
+        _CLAIMS.claim(
+            "some-difference-helps",
+            [
+                mean.grid.more(
+                    {"scheme": threshold, "paths": 5, "difference": 25.0, "loss": 0.0},
+                    {"scheme": threshold, "paths": 5, "difference": 0.0, "loss": 0.0},
+                )
+            ],
+            little=five[25.0],
+            equal=five[0.0],
+        ),
         _CLAIMS.claim(
             "much-difference-hurts",
             [

@@ -145,19 +145,13 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
         return ratios.at(**where) if cost is None else ratios.at(**where, cost=cost)
 
     def ahead(one: str, other: str, loss: float) -> Truth:
-        keys = [
-            {"scheme": name, "loss": loss} | ({} if name in _LSPS else {"cost": DOUBLED}) for name in (one, other)
-        ]
-        return ratios.more(*keys)
+        keys = [{"scheme": name, "loss": loss} | ({} if name in _LSPS else {"cost": DOUBLED}) for name in (one, other)]
+        return ratios.more(keys[0], keys[1])
 
     standard, proposed = schemes.STANDARD.label, [one.label for one in schemes.PROPOSED]
     two, three = at(TWO_LSPS, 0.0, None), at(THREE_LSPS, 0.0, None)
     better = [every(ahead(one, standard, 0.0), ahead(one, TWO_LSPS, 0.0)) for one in proposed]
-    greatest = [
-        ahead(THREE_LSPS, one.label, loss)
-        for loss in (0.0, 0.001)
-        for one in schemes.PACKET_LEVEL
-    ]
+    greatest = [ahead(THREE_LSPS, one.label, loss) for loss in (0.0, 0.001) for one in schemes.PACKET_LEVEL]
     lead = ratios.difference(schemes.THRESHOLD.label, schemes.MODIFIED.label, cost=DOUBLED, loss=0.001)
     lossy = [ahead(one.label, schemes.MODIFIED.label, 0.001) for one in (schemes.THRESHOLD, schemes.INTEGRATED)]
     halved = [abs(at(one, 0.0, HALVED).mean / at(one, 0.0, EQUAL).mean - 1) < 1e-9 for one in (standard, *proposed)]

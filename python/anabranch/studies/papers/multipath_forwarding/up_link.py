@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from anabranch.results.result import Result
     from anabranch.studies.papers.study import Lab
 
-_RECEIVERS = {"immediate": "an ACK for each segment", "delayed": "delayed ACK", "modified-delayed": "modified delayed ACK"}
+_RECEIVERS = {
+    "immediate": "an ACK for each segment",
+    "delayed": "delayed ACK",
+    "modified-delayed": "modified delayed ACK",
+}
 _SENDERS = {"dup-ack": "threshold 3", "path-count": "threshold by paths"}
 _NAMES = {"stacks.tcp.detection": "detection", "stacks.tcp.ack": "ack"}
 
@@ -31,9 +35,7 @@ def findings(_: Lab, results: Mapping[str, Result]) -> Findings:
         goodput=pl.col("goodput_bps").sum() / 1e6
     )
     found = means(summed, ["detection", "ack"], "goodput")
-    rows = [
-        [sender, *(str(found[key, ack]) for ack in _RECEIVERS)] for key, sender in _SENDERS.items()
-    ]
+    rows = [[sender, *(str(found[key, ack]) for ack in _RECEIVERS)] for key, sender in _SENDERS.items()]
     return Findings([], [], [], [
         Table(
             "up-link",

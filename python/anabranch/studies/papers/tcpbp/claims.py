@@ -392,7 +392,12 @@ def _link_state(evidence: Evidence) -> Claim:
     shares = evidence.found_best
     return _CLAIMS.claim(
         "link-state",
-        graded(*(every(*(above(shares[metric], least) for metric in (TCPBP, EXACT))) for least in (FOUND_BEST, MOSTLY_BEST))),
+        graded(
+            *(
+                every(*(above(shares[metric], least) for metric in (TCPBP, EXACT)))
+                for least in (FOUND_BEST, MOSTLY_BEST)
+            )
+        ),
         tcpbp=shares[TCPBP][0],
         exact=shares[EXACT][0],
         delay=shares["delay"][0],
