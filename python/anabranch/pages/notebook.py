@@ -89,14 +89,17 @@ class Page:
         return f"{self.title} (a notebook shows it; save() writes it to a file)"
 
 
-def plot(result: Result, name: str) -> Page:
-    """A figure of the report by its name, such as ``goodput``, or ``cwnd`` for ``time-cwnd``.
+def plot(result: Result, name: str | None) -> Page:
+    """A figure of the report by its name, such as ``goodput``, or ``cwnd`` for ``time-cwnd``; without a name the first one.
 
     Raises:
         NotebookError: the result has no figure of this name.
         anabranch.foundation.extras.MissingExtraError: the charts' JavaScript is not installed.
     """
     known = _figures(result)
+    if not known:
+        raise NotebookError("this result has no figures: no flow ran")
+    name = next(iter(known)) if name is None else name
     figure = known.get(name) or known.get(f"{_OVER_TIME}{name}")
     if figure is None:
         if not any(each.startswith(_OVER_TIME) for each in known):

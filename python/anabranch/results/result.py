@@ -274,10 +274,10 @@ class Result:
         kept = ("status", "result_hash", "lateness", "packets_without_route", "packets_expired")
         return head | {name: run[name] for name in kept if name in run} | tables
 
-    def plot(self, name: str = "goodput") -> "Page":
-        """A figure of the report, in a notebook: ``goodput``, or ``cwnd``, ``srtt``, ``in-flight``, ``queue`` over time.
+    def plot(self, name: str | None = None) -> "Page":
+        """A figure of the report, in a notebook: the first one, which compares the variants, or one by its name.
 
-        Figures over time need ``[run] sample``. A wrong name lists all names.
+        Over time: ``time-goodput``, ``cwnd``, ``srtt``, ``in-flight`` and ``queue``. Figures over time need ``[run] sample``. A wrong name lists all names.
 
         Raises:
             anabranch.pages.notebook.NotebookError: the result has no figure of this name.

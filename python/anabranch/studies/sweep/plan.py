@@ -21,7 +21,7 @@ from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path as KeyPath
 from anabranch.foundation.toml_text import TomlError, format_path, parse
 from anabranch.network.topologies import topohub_names
-from anabranch.results.matrix_columns import column_names, key_table, unit
+from anabranch.results.matrix_columns import column_names, key_table, plain_names, unit
 from anabranch.runs.directory import purpose
 from anabranch.runs.jobs import spread
 from anabranch.runs.kept import engine_build
@@ -77,7 +77,7 @@ class Sweep:
 
     >>> sweep = Sweep.load("sweeps/random-loss.toml")
     >>> sweep.size
-    '56 runs (2 variant_stack x 7 loss x 4 seed)'
+    '56 runs (2 stack x 7 loss x 4 seed)'
     """
 
     def __init__(
@@ -164,7 +164,10 @@ class Sweep:
     @property
     def size(self) -> str:
         """How many runs there are, and of which lists."""
-        lists = [(len(axis.rows), " + ".join(names)) for axis, names in zip(self._axes, self._names, strict=True)]
+        lists = [
+            (len(axis.rows), " + ".join(plain_names(names)))
+            for axis, names in zip(self._axes, self._names, strict=True)
+        ]
         lists += [(len(self.engines), "engine"), (len(self.seeds), "seed")]
         product = " x ".join(f"{number} {name}" for number, name in lists if number > 1)
         return f"{self.planned} runs ({product})" if self.planned > 1 else "1 run"
