@@ -389,6 +389,7 @@ GROUPS = {
     "predict": ["Path", "Transport", "Output"],
     "paper": ["Work", "Output"],
     "study": ["Work", "Output"],
+    "testbed": ["Topology", "Traffic", "Paths", "Work", "Output"],
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],

@@ -28,6 +28,7 @@ COMMANDS = {
     "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
     "study": "Compare transports and path selectors on a leaf-spine: TCP, MPRC and Ultra Ethernet, sprayed or not.",
     "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; if it was interrupted, the same command continues it.",
+    "testbed": "Measure TCP over Open vSwitch on this machine: Linux's CUBIC over the paths of metrics, beside the packet engine.",
     "topology": "Topologies by name or from a file: list, show, plot.",
     "weights": "Find OSPF weights that make the greatest link utilisation small, with equal-cost multipath.",
 }

@@ -1,18 +1,18 @@
 """The forwarding rules of the switches, independent of the OpenFlow library."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from anabranch.studies.papers.tcpbp.networks import DELAY, Chosen, Pair, Path
-from testbed.plan import (
+from anabranch.engines.openflow.plan import (
     FIRST_PROBE_PORT,
+    FIRST_SOURCE_PORT,
     HOST_PORT,
-    METRICS,
     SOURCE_PORT_MASK,
+    SOURCE_PORTS,
     address,
-    source_port,
 )
+from anabranch.engines.openflow.routes import Chosen, Pair, Path
 
 IPV4, TCP, UDP = 0x0800, 6, 17
 DELAY_PROBE = 0x88B5
@@ -23,7 +23,7 @@ CONTROLLER = 0xFFFFFFFD
 Value = int | str | tuple[int, int]
 
 
-class Rule(NamedTuple):
+class FlowRule(NamedTuple):
     """A rule: packets that match leave by ``port``, and ``None`` drops them. Names of fields are OpenFlow's."""
 
     node: str
@@ -32,28 +32,28 @@ class Rule(NamedTuple):
     port: int | None
 
 
-def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[Rule]:
+def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[FlowRule]:
     """The rules of a switch that never change: to its own host, and for the probes of cables."""
-    yield Rule(node, 50, (("eth_type", DELAY_PROBE),), CONTROLLER)
+    yield FlowRule(node, 50, (("eth_type", DELAY_PROBE),), CONTROLLER)
     for neighbour in neighbours.values():
         probe = ("eth_type", IPV4), ("ip_proto", UDP), ("in_port", HOST_PORT)
-        yield Rule(node, 40, (*probe, ("udp_dst", FIRST_PROBE_PORT + neighbour)), neighbour)
-    yield Rule(node, 30, (("eth_type", IPV4), ("ip_proto", UDP), ("udp_dst", FIRST_PROBE_PORT + number)), None)
-    yield Rule(node, 20, (("eth_type", IPV4), ("ipv4_dst", address(number))), HOST_PORT)
+        yield FlowRule(node, 40, (*probe, ("udp_dst", FIRST_PROBE_PORT + neighbour)), neighbour)
+    yield FlowRule(node, 30, (("eth_type", IPV4), ("ip_proto", UDP), ("udp_dst", FIRST_PROBE_PORT + number)), None)
+    yield FlowRule(node, 20, (("eth_type", IPV4), ("ipv4_dst", address(number))), HOST_PORT)
 
 
-def of_routes(chosen: Chosen, numbers: Mapping[str, int]) -> frozenset[Rule]:
+def of_routes(chosen: Chosen, others: str, numbers: Mapping[str, int]) -> frozenset[FlowRule]:
     """Rules that send TCP over the routes of the metric of its source port, and ACKs back over the routes of the same metric.
 
-    Connections with other ports, which control the tests, take the routes of delay.
+    The metrics have their ranges of ports in their order. Connections with other ports, which control the tests, take the routes of ``others``.
     """
-    found: set[Rule] = set()
-    for metric in METRICS:
-        port = source_port(metric), SOURCE_PORT_MASK
-        for pair, path in chosen[metric].items():
+    found: set[FlowRule] = set()
+    for place, (metric, routes) in enumerate(chosen.items()):
+        port = FIRST_SOURCE_PORT + place * SOURCE_PORTS, SOURCE_PORT_MASK
+        for pair, path in routes.items():
             for field in ("tcp_src", "tcp_dst"):
                 found.update(_along(path, numbers, 10, (*_between(pair, numbers), (field, port))))
-            if metric == DELAY:
+            if metric == others:
                 found.update(_along(path, numbers, 5, _between(pair, numbers)))
     return frozenset(found)
 
@@ -65,6 +65,11 @@ def _between(pair: Pair, numbers: Mapping[str, int]) -> tuple[tuple[str, Value],
 
 def _along(
     path: Path, numbers: Mapping[str, int], priority: int, match: tuple[tuple[str, Value], ...]
-) -> Iterator[Rule]:
+) -> Iterator[FlowRule]:
     for node, following in pairwise(path):
-        yield Rule(node, priority, match, numbers[following])
+        yield FlowRule(node, priority, match, numbers[following])
+
+
+def for_others(metrics: Sequence[str]) -> str:
+    """The metric whose routes connections take that have the port of none: delay, or the first one."""
+    return "delay" if "delay" in metrics else metrics[0]

@@ -16,8 +16,8 @@ from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.sockets import listening_ports
-from testbed.plan import Plan, address, mac
-from testbed.switches import Switches, host_port
+from anabranch.engines.openflow.plan import LabPlan, address, mac
+from anabranch.engines.openflow.switches import Switches, host_port
 
 DEVICE = "uplink"
 CONGESTION_CONTROL = "cubic"
@@ -45,8 +45,8 @@ neither split segments nor compute checksums."""
 
 
 @dataclass(frozen=True)
-class Throughput:
-    """Throughput of the flows of one test."""
+class FlowRates:
+    """FlowRates of the flows of one test."""
 
     bps: tuple[float, ...]
     """Payload that each flow delivered, bit/s."""
@@ -66,7 +66,7 @@ class Throughput:
 class Hosts:
     """A namespace for each node, joined to its switch. The namespaces end with ``keep``."""
 
-    def __init__(self, plan: Plan, switches: Switches, keep: ExitStack) -> None:
+    def __init__(self, plan: LabPlan, switches: Switches, keep: ExitStack) -> None:
         """Make the namespaces.
 
         Raises:
@@ -76,7 +76,7 @@ class Hosts:
         self.namespaces: dict[str, NetworkNamespace] = {}
         for node, number in plan.numbers.items():
             host = keep.enter_context(NetworkNamespace())
-            join(host, DEVICE, switches.namespaces[node], host_port(node))
+            join(host, DEVICE, switches.namespaces[node], host_port(number))
             for name, value in SYSCTLS.items():
                 host.set_sysctl(name, value)
             host.run(_without_offloads)
@@ -100,7 +100,7 @@ class Hosts:
 
     def measure(
         self, source: str, target: str, *, flows: int, first_port: int, seconds: int, warm_up_s: int
-    ) -> Throughput:
+    ) -> FlowRates:
         """Measure the throughput of ``flows`` flows, whose TCP source ports begin at ``first_port``.
 
         Raises:
@@ -139,9 +139,9 @@ def _report(said: str) -> dict[str, Any]:
     return found
 
 
-def _throughput(report: Mapping[str, Any]) -> Throughput:
+def _throughput(report: Mapping[str, Any]) -> FlowRates:
     streams = report["end"]["streams"]
-    return Throughput(
+    return FlowRates(
         tuple(stream["receiver"]["bits_per_second"] for stream in streams),
         sum(stream["sender"]["retransmits"] for stream in streams),
     )

@@ -1,6 +1,6 @@
-"""The testbed's controller, a separate program: ``python -m testbed.controller DIRECTORY``.
+"""The controller, a separate program: ``python -m anabranch.engines.openflow.controller DIRECTORY``.
 
-Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
+At each interval it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
 switch and which the neighbour returns to it. It computes the routes of all metrics by the mean of three samples. It installs only changed rules.
 """
 
@@ -21,13 +21,12 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3
 
+from anabranch.engines.openflow import routes, rules
+from anabranch.engines.openflow.link_state import MeasuredCable
+from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles, measured, without_values
+from anabranch.engines.openflow.routes import Chosen
+from anabranch.engines.openflow.rules import FlowRule
 from anabranch.foundation.output_files import write_json
-from anabranch.network.topologies import Link, Node, Topology
-from anabranch.studies.papers.tcpbp import networks
-from testbed import rules
-from testbed.link_state import LinkState
-from testbed.plan import CONTROLLER_PORT, INTERVAL_S, METRICS, Files
-from testbed.rules import Rule
 
 DELAY_PROBES = 20
 """Number of delay probes in an interval, for each direction of a cable."""
@@ -38,27 +37,32 @@ _PROBE = struct.Struct("!6s6sHHHd38x")
 Ends = tuple[int, int]
 
 
-class Controller(app_manager.OSKenApp):  # type: ignore[misc]
+class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
     """The application of os-ken. Its handlers run in one thread, and the measurements in another."""
 
     OFP_VERSIONS = (ofproto_v1_3.OFP_VERSION,)
-    files: Files
+    files: ControlFiles
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Read the network's nodes and cables."""
         super().__init__(*arguments, **options)
-        network = json.loads(self.files.topology.read_text(encoding="utf-8"))
-        self._names: list[str] = network["nodes"]
+        network = json.loads(self.files.network.read_text(encoding="utf-8"))
+        self._topology = without_values(network)
+        self._metrics: list[str] = network["metrics"]
+        self._fixed = routes.read(network["fixed"])
+        self._interval_s: float = network["interval_s"]
+        self._keep_after_s: float | None = network["keep_after_s"]
+        self._names = [node.name for node in self._topology.nodes]
         self._numbers = {name: number for number, name in enumerate(self._names, 1)}
         self._cables: list[Ends] = [
-            (self._numbers[source], self._numbers[target]) for source, target in network["links"]
+            (self._numbers[link.source], self._numbers[link.target]) for link in self._topology.links
         ]
-        self._states = {ends: LinkState() for ends in self._cables}
+        self._states = {ends: MeasuredCable(network["least_packets"]) for ends in self._cables}
         self._switches: dict[int, Any] = {}
         self._delays_s: dict[Ends, list[float]] = {}
         self._counters: dict[int, dict[int, tuple[int, int]]] = {}
         self._counted = threading.Condition()
-        self._installed: frozenset[Rule] = frozenset()
+        self._installed: frozenset[FlowRule] = frozenset()
         self._began = 0.0
         self._changes = 0
 
@@ -66,14 +70,15 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_switch(self, event: Any) -> None:
-        """A switch has connected: install its standing rules. Measurements begin once all switches have connected."""
+        """A switch has connected: install its standing rules. The work begins once all switches have connected."""
         switch = event.msg.datapath
         self._switches[switch.id] = switch
         neighbours = {self._names[target - 1]: target for source, target in self._cables if source == switch.id}
         for rule in rules.standing(self._names[switch.id - 1], switch.id, neighbours):
             self._change(rule, switch.ofproto.OFPFC_ADD)
         if len(self._switches) == len(self._names):
-            threading.Thread(target=self._measure, name="measurements", daemon=True).start()
+            work = self._install_given if self.files.routes.exists() else self._measure
+            threading.Thread(target=work, name="controller", daemon=True).start()
 
     @set_ev_cls(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_counters(self, event: Any) -> None:
@@ -93,12 +98,17 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     # Measurements
 
+    def _install_given(self) -> None:
+        self._began = time.monotonic()
+        given = json.loads(self.files.routes.read_text(encoding="utf-8"))
+        self._install(routes.read(given["routes"]), {})
+
     def _measure(self) -> None:
         self._began = time.monotonic()
         self._sample()
         ways = [*self._cables, *((number, number) for number in self._switches)]
-        step, step_s = 0, INTERVAL_S / DELAY_PROBES / len(ways)
-        while True:
+        step, step_s = 0, self._interval_s / DELAY_PROBES / len(ways)
+        while self._keep_after_s is None or not self._installed or self._time_s() < self._keep_after_s:
             for source, target in ways * DELAY_PROBES:
                 self._send_probe(source, target)
                 step += 1
@@ -106,6 +116,9 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
             self._sample()
             if all(state.is_known for state in self._states.values()):
                 self._route()
+
+    def _time_s(self) -> float:
+        return time.monotonic() - self._began
 
     def _send_probe(self, source: int, target: int) -> None:
         """Send a probe over a cable. If ``source`` is ``target``, send it to the switch and back."""
@@ -142,13 +155,17 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
             self._delays_s.clear()
 
     def _route(self) -> None:
-        links = tuple(
-            Link(self._names[source - 1], self._names[target - 1], delay_s=state.delay_s, loss=state.loss)
+        values = {
+            (self._names[source - 1], self._names[target - 1]): (state.delay_s, state.loss)
             for (source, target), state in self._states.items()
-        )
-        topology = Topology("measured", tuple(Node(name) for name in self._names), links)
-        chosen = networks.chosen(topology, METRICS)
-        wanted = rules.of_routes(chosen, self._numbers)
+        }
+        found = routes.chosen(measured(self._topology, values), self._metrics)
+        self._install({**found, **self._fixed}, values)
+
+    # Rules
+
+    def _install(self, chosen: Chosen, values: dict[tuple[str, str], tuple[float, float]]) -> None:
+        wanted = rules.of_routes(chosen, rules.for_others(self._metrics), self._numbers)
         kept = {(rule.node, rule.match) for rule in wanted}
         for rule in wanted - self._installed:
             self._change(rule, ofproto_v1_3.OFPFC_ADD)
@@ -160,16 +177,14 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
         write_json(
             self.files.state,
             {
-                "time_s": time.monotonic() - self._began,
+                "time_s": self._time_s(),
                 "changes": self._changes,
-                "links": [[link.source, link.target, link.delay_s, link.loss] for link in links],
-                "routes": {
-                    metric: [[*pair, list(path)] for pair, path in routes.items()] for metric, routes in chosen.items()
-                },
+                "links": [[*ends, *state] for ends, state in values.items()],
+                "routes": routes.written(chosen),
             },
         )
 
-    def _change(self, rule: Rule, command: int) -> None:
+    def _change(self, rule: FlowRule, command: int) -> None:
         switch = self._switches[self._numbers[rule.node]]
         protocol, parser = switch.ofproto, switch.ofproto_parser
         output = [] if rule.port is None else [parser.OFPActionOutput(rule.port)]
@@ -184,12 +199,13 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
 def main(arguments: Sequence[str]) -> None:
     """Run the controller for ever."""
-    Controller.files = Files(Path(arguments[0]))
-    logging.basicConfig(filename=Controller.files.log, level=logging.WARNING)
+    OpenFlowController.files = ControlFiles(Path(arguments[0]))
+    logging.basicConfig(filename=OpenFlowController.files.log, level=logging.WARNING)
     cfg.CONF(args=["--ofp-listen-host=0.0.0.0", f"--ofp-tcp-listen-port={CONTROLLER_PORT}"], project="os_ken")
     # os-ken finds an application by the name of its module, but this module's name is __main__.
-    sys.modules["testbed.controller"] = sys.modules["__main__"]
-    app_manager.AppManager.run_apps(["testbed.controller"])
+    name = "anabranch.engines.openflow.controller"
+    sys.modules[name] = sys.modules["__main__"]
+    app_manager.AppManager.run_apps([name])
 
 
 if __name__ == "__main__":
