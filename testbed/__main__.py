@@ -46,6 +46,8 @@ def _measure(paper: Paper, directory: Path) -> None:
     with live(plan, paper.seed, directory) as (bed, found):
         every = list(planned(found.routes, paper.fewer_losses))
         with Shown(len(every)) as shown:
+            before = log.table.height
+            shown.skip(before)
             for flows in FLOWS:  # whether a path is too fast shows with fewer flows
                 todo = list(worth_doing((test for test in every if test.flows == flows), log))
                 run(
@@ -55,7 +57,7 @@ def _measure(paper: Paper, directory: Path) -> None:
                     log,
                     SECONDS,
                     WARM_UP_S,
-                    lambda test, _: shown.show(log.table.height, "tests", test.title),
+                    lambda test, _: shown.show(log.table.height - before, "tests", test.title),
                 )
         print(bed.lateness(), file=sys.stderr)
 

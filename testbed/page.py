@@ -55,8 +55,11 @@ def write(out: File, seed: int, slower: float) -> None:
 
 def _with_packet_engine(rows: pl.DataFrame, network: Paper) -> pl.DataFrame:
     """The table with the packet engine's goodput and index over the same paths of the same network."""
-    paths, topology = sorted(set(rows["path"])), network.topology
-    own = [copies.copy_of(path, topology, tuple(path.split("-"))) for path in paths]
+    ways, topology = sorted(set(rows.select("path", "back").rows())), network.topology
+    own = [
+        copies.copy_of(f"{there} {back}", topology, tuple(there.split("-")), tuple(back.split("-")))
+        for there, back in ways
+    ]
     flows = sorted(set(rows["flows"]))
     text = copies.text("The paths of the live testbed", own, flows, f"{CAPACITY_BPS / network.slower:.0f}bps", (1460,))
     text += f'[run]\nduration = "{SECONDS + WARM_UP_S}s"\nwarm_up = "{WARM_UP_S}s"\nseeds = {SEEDS}\n'
@@ -64,7 +67,8 @@ def _with_packet_engine(rows: pl.DataFrame, network: Paper) -> pl.DataFrame:
     means = measured.group_by("copy", "flows").agg(
         packet_bps=pl.col("bps").mean() * network.slower, packet_jain=pl.col("jain").mean()
     )
-    return rows.join(means, left_on=["path", "flows"], right_on=["copy", "flows"], how="left")
+    with_copy = rows.with_columns(copy=pl.col("path") + " " + pl.col("back"))
+    return with_copy.join(means, on=["copy", "flows"], how="left").drop("copy")
 
 
 def _page(table: pl.DataFrame, chosen: Chosen, seed: int, slower: float) -> str:

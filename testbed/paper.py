@@ -94,7 +94,7 @@ def table(out: File, slower: float) -> pl.DataFrame:
         Log(out / folder / TABLE).table.select(
             "source",
             "target",
-            pl.col("path").str.replace_all(" > ", "-", literal=True),
+            pl.col("path", "back").str.replace_all(" > ", "-", literal=True),
             "metrics",
             "flows",
             pl.lit(fewer).alias("fewer_losses"),

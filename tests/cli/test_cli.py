@@ -390,6 +390,7 @@ GROUPS = {
     "paper": ["Work", "Output"],
     "study": ["Work", "Output"],
     "testbed": ["Topology", "Traffic", "Paths", "Work", "Output"],
+    "controller": ["Scenario", "Output"],
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],

@@ -1,18 +1,23 @@
 """The live network: its rules lead packets over the routes of the metric that the source port names; what it leaves behind."""
 
 import signal
+import struct
 import subprocess
 import sys
 import time
 from itertools import product
+from math import sqrt
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anabranch.engines.kernel.linux_network.errors import NetworkError
-from anabranch.engines.openflow import lab, routes, rules
+from anabranch.engines.openflow import lab, routes, rules, stamp
 from anabranch.engines.openflow.cabling import cables, document_of
-from anabranch.engines.openflow.link_state import MeasuredCable
+from anabranch.engines.openflow.hysteresis import Hysteresis, cost
+from anabranch.engines.openflow.link_state import Delay, Estimate, MeasuredCable, wilson
 from anabranch.engines.openflow.plan import HOST_PORT, MOST_NODES, SOURCE_PORTS, LabPlan, address
 from anabranch.network import topologies
 from anabranch.studies.papers.tcpbp import networks
@@ -78,21 +83,122 @@ def test_the_plan_has_the_values_of_the_cables() -> None:
 
 def test_link_state_is_the_mean_of_the_last_three_samples() -> None:
     state = MeasuredCable(500)
-    state.sample(0, 0, 0.010)
+    state.sample(0, 0, Delay(0.010))
     assert not state.is_known
-    for sent, received, delay_s in ((1000, 990, 0.020), (2000, 1970, 0.030), (3000, 2960, 0.040), (3100, 3060, None)):
-        state.sample(sent, received, delay_s)
+    for sent, received, delay_s in ((1000, 990, 0.020), (2000, 1970, 0.030), (3000, 2960, 0.040)):
+        state.sample(sent, received, Delay(delay_s))
+    state.sample(3100, 3060, None)
     assert state.is_known
-    assert state.loss == pytest.approx((0.01 + 0.02 + 0.01) / 3)  # a hundred packets say nothing
-    assert state.delay_s == pytest.approx(0.030)
+    assert state.estimate.loss == pytest.approx((0.01 + 0.02 + 0.01) / 3)  # a hundred packets say nothing
+    assert state.estimate.delay_s == pytest.approx(0.030)
 
 
 def test_packets_that_the_next_sample_counts_are_no_loss() -> None:
     """Two switches are read one after the other: 10 packets were under way, then none. Cut at each sample, this would be a loss of 0.3 %."""
     state = MeasuredCable(500)
     for sent, received in ((0, 0), (1000, 990), (2000, 2000), (3000, 3000)):
-        state.sample(sent, received, 0.01)
-    assert state.loss == 0
+        state.sample(sent, received, Delay(0.01))
+    assert state.estimate.loss == 0
+
+
+def test_the_delay_of_an_estimate_has_the_interval_of_its_samples() -> None:
+    """Two samples whose means have a standard error of 3 and 4 ms: their mean has one of 2.5 ms, worked by hand."""
+    state = MeasuredCable(1)
+    for number, variance in enumerate((0.0, 9e-6, 16e-6)):
+        state.sample(100 * number, 100 * number, Delay(0.05, variance))
+    own = state.estimate
+    assert own.delay_high_s - own.delay_s == pytest.approx(1.96 * 2.5e-3)
+    assert own.delay_s - own.delay_low_s == pytest.approx(1.96 * 2.5e-3)
+
+
+@pytest.mark.parametrize(("lost", "number"), [(0, 50), (3, 40), (40, 40), (17, 1000)])
+def test_wilsons_bounds_are_where_the_share_is_1_96_standard_errors_away(lost: int, number: int) -> None:
+    """The defining equation of the interval (Wilson 1927): the standard error is that of the bound itself."""
+    for bound in wilson(lost / number, number):
+        if 0 < bound < 1:
+            assert abs(lost / number - bound) == pytest.approx(1.96 * sqrt(bound * (1 - bound) / number))
+        else:
+            assert bound == lost / number
+
+
+LINKS = {
+    ("a", "b"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
+    ("b", "d"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
+    ("a", "c"): Estimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
+    ("c", "d"): Estimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
+    ("d", "e"): Estimate(0.100, 0.050, 0.150, 0.10, 0.050, 0.150),
+}
+"""From a to d, b costs 20 +- 1.41 ms and c 16 +- 1.41 ms: the errors of two links add up as squares. The link to e is far less certain."""
+
+
+def test_the_cost_of_a_path_has_the_interval_of_its_links() -> None:
+    least, middle, most = cost("delay", ("a", "b", "d"), LINKS)
+    assert (least, middle, most) == pytest.approx((0.02 - 0.001 * sqrt(2), 0.02, 0.02 + 0.001 * sqrt(2)))
+    least, middle, most = cost("loss", ("a", "b", "d"), LINKS)
+    assert middle == pytest.approx(1 - 0.99**2)
+    assert (middle - least, most - middle) == pytest.approx((0.002 * sqrt(2), 0.002 * sqrt(2)))
+    least, middle, most = cost("tcpbp-exact", ("a", "b", "d"), LINKS)
+    assert middle == pytest.approx(0.02 * sqrt(1 - 0.99**2))
+    assert least < middle < most
+
+
+def test_a_route_changes_only_if_the_intervals_are_apart() -> None:
+    """18.59 ms at least against 17.41 ms at most: apart. With estimates half as far apart they overlap, and the route stays."""
+    by_b, by_c = ("a", "b", "d"), ("a", "c", "d")
+    rule = Hysteresis(0.0)
+    assert rule.route("delay", None, by_c, LINKS) == by_c
+    assert rule.route("delay", by_b, by_c, LINKS) == by_c
+    nearer = LINKS | {("a", "c"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012)}
+    assert rule.route("delay", by_b, by_c, nearer) == by_b
+    assert Hysteresis(0.25).route("delay", by_b, by_c, LINKS) == by_b  # 16 ms are 20 % less than 20 ms
+    assert Hysteresis(0.19).route("delay", by_b, by_c, LINKS) == by_c
+
+
+def test_an_uncertain_link_of_both_paths_does_not_keep_a_route() -> None:
+    assert Hysteresis(0.0).route("delay", ("a", "b", "d", "e"), ("a", "c", "d", "e"), LINKS) == ("a", "c", "d", "e")
+
+
+def test_stamps_packets_have_the_fields_of_rfc_8762() -> None:
+    """Byte by byte as in sections 4.2.1 and 4.3.1: numbers, NTP's timestamps, error estimates, and the sender's fields in the reply."""
+    sent_s, received_s, answered_s = 1.5, 2.25, 3.125
+    request = stamp.request(7, sent_s)
+    epoch = 2_208_988_800
+    assert request == struct.pack("!III", 7, epoch + 1, 1 << 31) + bytes.fromhex("8c01") + bytes(30)
+    assert len(request) == 44
+    reply = stamp.reply(request + b"padding", 5, received_s, answered_s)
+    assert reply[:14] == struct.pack("!III", 5, epoch + 3, 1 << 29) + bytes.fromhex("8c01")
+    assert reply[14:16] == bytes(2)
+    assert reply[16:24] == struct.pack("!II", epoch + 2, 1 << 30)
+    assert reply[24:38] == request[:14]
+    assert reply[38:40] == bytes(2)
+    assert reply[40:] == bytes([255, 0, 0, 0])
+    assert stamp.read(reply) == stamp.Reply(5, answered_s, received_s, 7, sent_s)
+    for short in (b"", request[:43]):
+        with pytest.raises(ValueError, match="at least 44"):
+            stamp.reply(short, 0, 0.0, 0.0)
+
+
+@settings(max_examples=50)
+@given(there=st.lists(st.booleans(), max_size=60), back=st.lists(st.booleans(), min_size=60, max_size=60))
+def test_a_session_tells_losses_of_both_directions_apart(there: list[bool], back: list[bool]) -> None:
+    """Any packets lost on the way there or back: up to the last answered one, the sender counts exactly what was lost in each direction."""
+    sender, reflector = stamp.Sender(), stamp.Reflector()
+    answered, reached = 0, 0
+    known = (0, 0, 0)
+    for arrives, returns in zip(there, back, strict=False):
+        request = sender.request()
+        if not arrives:
+            continue
+        reached += 1
+        reply = reflector.answer(request, 1.0)
+        if returns:
+            sender.on_reply(reply, 2.0)
+            answered += 1
+            known = (sender.sent, reached, answered)
+    assert (sender.requests_known, sender.reflected, sender.there.number) == known
+    if answered:
+        assert sender.loss_there == pytest.approx(1 - known[1] / known[0])
+        assert sender.loss_back == pytest.approx(1 - known[2] / known[1])
 
 
 def test_too_large_a_network_is_refused() -> None:

@@ -1,6 +1,6 @@
 """The cables between the switches, as a scenario."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,12 @@ def document_of(topology: Topology, queue: str) -> dict[str, Any]:
     return {"title": topology.name, "topology": {"links": links, "queue": {"limit": queue}}}
 
 
-def cables(document: Mapping[str, Any], seed: int, directory: Path | None = None) -> Scenario:
-    """The scenario of the cables of a document: its topology and its losses, which the seed draws.
+def cables(document: Mapping[str, Any], seed: int, directory: Path | None = None, also: Sequence[str] = ()) -> Scenario:
+    """The scenario of the cables of a document: its topology and its losses, which the seed draws, and ``also`` other parts.
 
     Raises:
         ScenarioError: names what is wrong in the document.
     """
-    own = {key: document[key] for key in KEPT if key in document}
+    own = {key: document[key] for key in (*KEPT, *also) if key in document}
     every = {"from": "all", "to": "all", "pattern": "neighbours", "constant": "1Mbps", "transport": "udp"}
     return Scenario(own | {"traffic": [every], "run": {"duration": LONGEST, "seed": seed}}, directory=directory)

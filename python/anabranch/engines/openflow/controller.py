@@ -22,7 +22,8 @@ from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev
 from os_ken.ofproto import ofproto_v1_3
 
 from anabranch.engines.openflow import routes, rules
-from anabranch.engines.openflow.link_state import MeasuredCable
+from anabranch.engines.openflow.hysteresis import Estimates, Hysteresis
+from anabranch.engines.openflow.link_state import Delay, MeasuredCable
 from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles, measured, without_values
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.engines.openflow.rules import FlowRule
@@ -57,7 +58,13 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
         self._cables: list[Ends] = [
             (self._numbers[link.source], self._numbers[link.target]) for link in self._topology.links
         ]
-        self._states = {ends: MeasuredCable(network["least_packets"]) for ends in self._cables}
+        self._states = {ends: MeasuredCable(network["least_packets"], network["samples"]) for ends in self._cables}
+        hysteresis = network["hysteresis"]
+        self._hysteresis = (
+            None if hysteresis is None else {name: Hysteresis(share) for name, share in hysteresis.items()}
+        )
+        self._chosen: Chosen = {}
+        self._stamp: dict[Ends, list[float]] = {}
         self._switches: dict[int, Any] = {}
         self._delays_s: dict[Ends, list[float]] = {}
         self._counters: dict[int, dict[int, tuple[int, int]]] = {}
@@ -110,7 +117,8 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
         step, step_s = 0, self._interval_s / DELAY_PROBES / len(ways)
         while self._keep_after_s is None or not self._installed or self._time_s() < self._keep_after_s:
             for source, target in ways * DELAY_PROBES:
-                self._send_probe(source, target)
+                if self._hysteresis is None:
+                    self._send_probe(source, target)
                 step += 1
                 time.sleep(max(0.0, self._began + step * step_s - time.monotonic()))
             self._sample()
@@ -133,15 +141,22 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
             )
         )  # fmt: skip
 
-    def _delay_s(self, source: int, target: int) -> float | None:
+    def _own_delay(self, source: int, target: int) -> Delay | None:
         """Delay of a cable: the least time of a probe, less half of the least time to each switch and back. Waiting only makes times longer."""
         least = [
             min(self._delays_s.get(ends, [math.nan])) for ends in ((source, target), (source, source), (target, target))
         ]
         delay = least[0] - (least[1] + least[2]) / 2
-        return None if math.isnan(delay) else delay
+        return None if math.isnan(delay) else Delay(delay)
 
     def _sample(self) -> None:
+        """Take the samples of an interval: STAMP's, or else from counters and this controller's own probes.
+
+        Counters at both ends of a cable take packets in its queue for lost, so that they need a network without load. STAMP's packets have numbers.
+        """
+        if self._hysteresis is not None:
+            self._sample_stamp()
+            return
         with self._counted:
             self._counters.clear()
             for switch in self._switches.values():
@@ -151,20 +166,43 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
                 return
             for (source, target), state in self._states.items():
                 sent, received = self._counters[source][target][0], self._counters[target][source][1]
-                state.sample(sent, received, self._delay_s(source, target))
+                state.sample(sent, received, self._own_delay(source, target))
             self._delays_s.clear()
+
+    def _sample_stamp(self) -> None:
+        if not self.files.stamp.exists():
+            return
+        for source, target, sent, received, *sums in json.loads(self.files.stamp.read_text(encoding="utf-8"))[
+            "sessions"
+        ]:
+            ends = self._numbers[source], self._numbers[target]
+            before = self._stamp.get(ends, [0, 0.0, 0.0])
+            self._stamp[ends] = sums
+            number, sum_s, squares = (now - then for now, then in zip(sums, before, strict=True))
+            mean_s = sum_s / max(1, number)
+            delay = Delay(mean_s, max(0.0, squares / number - mean_s**2) / (number - 1)) if number > 1 else None
+            self._states[ends].sample(sent, received, delay)
 
     def _route(self) -> None:
         values = {
-            (self._names[source - 1], self._names[target - 1]): (state.delay_s, state.loss)
+            (self._names[source - 1], self._names[target - 1]): state.estimate
             for (source, target), state in self._states.items()
         }
         found = routes.chosen(measured(self._topology, values), self._metrics)
+        if self._hysteresis is not None:
+            found = {
+                metric: {
+                    pair: self._hysteresis[metric].route(metric, self._chosen.get(metric, {}).get(pair), best, values)
+                    for pair, best in paths.items()
+                }
+                for metric, paths in found.items()
+            }
+        self._chosen = found
         self._install({**found, **self._fixed}, values)
 
     # Rules
 
-    def _install(self, chosen: Chosen, values: dict[tuple[str, str], tuple[float, float]]) -> None:
+    def _install(self, chosen: Chosen, values: Estimates) -> None:
         wanted = rules.of_routes(chosen, rules.for_others(self._metrics), self._numbers)
         kept = {(rule.node, rule.match) for rule in wanted}
         for rule in wanted - self._installed:

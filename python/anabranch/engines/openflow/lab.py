@@ -15,6 +15,7 @@ from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.hosts import Hosts
+from anabranch.engines.openflow.link_state import Estimate
 from anabranch.engines.openflow.plan import MOST_NAMES, MOST_NODES, ControlFiles, LabPlan
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.engines.openflow.scratch import scratch_directory
@@ -32,8 +33,8 @@ class Routed:
     time_s: float
     changes: int
     """Number of rule changes since the first routes."""
-    links: dict[tuple[str, str], tuple[float, float]]
-    """Delay in seconds, and loss, by direction of a cable. Empty if the routes were given."""
+    links: dict[tuple[str, str], Estimate]
+    """By direction of a cable. Empty if the routes were given."""
     routes: Chosen
 
 
@@ -52,24 +53,26 @@ class Lab:
         self._plan = plan
         self._keep = ExitStack()
         try:
-            self._files = ControlFiles(scratch_directory(self._keep))
-            write_json(self._files.network, plan.described())
+            self.files = ControlFiles(scratch_directory(self._keep))
+            write_json(self.files.network, plan.described())
             if given is not None:
-                write_json(self._files.routes, {"routes": routes.written(given)})
+                write_json(self.files.routes, {"routes": routes.written(given)})
             switches = self.switches = Switches(plan, self._keep)
-            self.cables = Cables(
-                plan.scenario,
-                lambda node, other: open_device(switches.namespaces[node], plan.port_name(node, other), kind="tap"),
-                self._keep,
-            )
+            devices = {
+                (node, other): open_device(switches.namespaces[node], plan.port_name(node, other), kind="tap")
+                for node in plan.numbers
+                for other in plan.neighbours(node)
+            }
             self.hosts = Hosts(plan, switches, self._keep)
             self._controller = switches.controller.start(
-                [sys.executable, "-m", _CONTROLLER, str(self._files.directory)],
+                [sys.executable, "-m", _CONTROLLER, str(self.files.directory)],
                 stdout=subprocess.DEVNULL,
-                stderr=(self._keep.enter_context((self._files.directory / "controller.err").open("wb"))),
+                stderr=(self._keep.enter_context((self.files.directory / "controller.err").open("wb"))),
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             )
-            switches.start(plan, self._files.directory)
+            switches.start(plan, self.files.directory)
+            # The time of the cables, and so of events, begins with the controller's, once all switches run.
+            self.cables = Cables(plan.scenario, lambda node, other: devices[node, other], self._keep)
         except BaseException:
             self._keep.close()
             raise
@@ -81,12 +84,12 @@ class Lab:
             NetworkError: the controller has ended.
         """
         if self._controller.poll() is not None:
-            said = (self._files.directory / "controller.err").read_text(encoding="utf-8").strip().splitlines()
+            said = (self.files.directory / "controller.err").read_text(encoding="utf-8").strip().splitlines()
             raise NetworkError(f"the controller has ended: {said[-1] if said else self._controller.returncode}")
-        if not self._files.state.exists():
+        if not self.files.state.exists():
             return None
-        state: dict[str, Any] = json.loads(self._files.state.read_text(encoding="utf-8"))
-        links = {(source, target): (delay, loss) for source, target, delay, loss in state["links"]}
+        state: dict[str, Any] = json.loads(self.files.state.read_text(encoding="utf-8"))
+        links = {(source, target): Estimate(*values) for source, target, *values in state["links"]}
         return Routed(state["time_s"], state["changes"], links, routes.read(state["routes"]))
 
     def wait_for_routes(self, time_s: float) -> Routed:

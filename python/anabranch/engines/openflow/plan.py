@@ -10,6 +10,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.compile.run import compile_run
 from anabranch.engines.openflow import routes
+from anabranch.engines.openflow.link_state import SAMPLES, Estimate
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.network.topologies import Link, Node, Topology
@@ -24,9 +25,9 @@ MOST_NODES = 60
 """A switch is two processes with 30 MB together; numbers of nodes are below :data:`HOST_PORT`."""
 FIRST_PROBE_PORT = 20_000
 """The UDP port of the probes to a neighbour is this plus the neighbour's number."""
+FIRST_REQUEST_PORT, FIRST_REPLY_PORT = 21_000, 22_000
+"""As :data:`FIRST_PROBE_PORT`, for STAMP's packets to reflectors and back to senders. RFC 8762 has port 862, which a switch could not tell by neighbours."""
 CONTROLLER_PORT = 6653
-SAMPLES = 3
-"""Number of samples in the moving average (TCPBP, section 5.1)."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Probing:
     """Between samples of the link state (section 5.1)."""
     length_s: float = 120.0
     """Until probes end."""
+    samples: int = SAMPLES
+    """Number of samples in the moving average."""
 
     @property
     def packets(self) -> float:
@@ -58,6 +61,9 @@ class LabPlan:
     probing: Probing = field(default_factory=Probing)
     keeps_routes: bool = False
     """Whether the first routes after the probes stay, so that the load of a test does not change the path that it measures."""
+    hysteresis: Mapping[str, float] | None = None
+    """By metric: see :mod:`anabranch.engines.openflow.hysteresis`. ``None``: routes are the best by the estimates. Then the controller measures delays
+    itself; otherwise STAMP's agents do."""
     fixed: Chosen = field(default_factory=dict)
     """Routes of some pairs that nothing measures, by a name of their own. They have the next ranges of ports."""
 
@@ -98,7 +104,9 @@ class LabPlan:
             "metrics": list(self.metrics),
             "fixed": routes.written(self.fixed),
             "interval_s": self.probing.interval_s,
+            "samples": self.probing.samples,
             "least_packets": self.probing.packets / 8,
+            "hysteresis": self.hysteresis,
             "keep_after_s": self.probing.length_s if self.keeps_routes else None,
         }
 
@@ -111,12 +119,12 @@ def without_values(described: Mapping[str, Any]) -> Topology:
     return Topology("measured", tuple(map(Node, described["nodes"])), links)
 
 
-def measured(topology: Topology, values: Mapping[tuple[str, str], tuple[float, float]]) -> Topology:
-    """The topology with these delays in seconds and losses, by direction of a cable."""
+def measured(topology: Topology, estimates: Mapping[tuple[str, str], Estimate]) -> Topology:
+    """The topology with these delays and losses, by direction of a cable."""
     links = []
     for link in topology.links:
-        delay_s, loss = values[link.source, link.target]
-        links.append(link._replace(delay_s=delay_s, loss=loss))
+        own = estimates[link.source, link.target]
+        links.append(link._replace(delay_s=own.delay_s, loss=own.loss))
     return replace(topology, links=tuple(links))
 
 
@@ -162,6 +170,11 @@ class ControlFiles:
     def state(self) -> Path:
         """The last link state and routes."""
         return self.directory / "state.json"
+
+    @property
+    def stamp(self) -> Path:
+        """STAMP's packets so far by direction of a cable: sent, received, and number, sum and sum of squares of their delays."""
+        return self.directory / "stamp.json"
 
     @property
     def log(self) -> Path:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from anabranch.engines.openflow.plan import (
     FIRST_PROBE_PORT,
+    FIRST_REPLY_PORT,
+    FIRST_REQUEST_PORT,
     FIRST_SOURCE_PORT,
     HOST_PORT,
     SOURCE_PORT_MASK,
@@ -37,7 +39,8 @@ def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[
     yield FlowRule(node, 50, (("eth_type", DELAY_PROBE),), CONTROLLER)
     for neighbour in neighbours.values():
         probe = ("eth_type", IPV4), ("ip_proto", UDP), ("in_port", HOST_PORT)
-        yield FlowRule(node, 40, (*probe, ("udp_dst", FIRST_PROBE_PORT + neighbour)), neighbour)
+        for first in (FIRST_PROBE_PORT, FIRST_REQUEST_PORT, FIRST_REPLY_PORT):
+            yield FlowRule(node, 40, (*probe, ("udp_dst", first + neighbour)), neighbour)
     yield FlowRule(node, 30, (("eth_type", IPV4), ("ip_proto", UDP), ("udp_dst", FIRST_PROBE_PORT + number)), None)
     yield FlowRule(node, 20, (("eth_type", IPV4), ("ipv4_dst", address(number))), HOST_PORT)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.engines.openflow.link_state import Estimate
 from anabranch.foundation.output_files import write_json, write_text
 from anabranch.foundation.text_table import TextTable
 from anabranch.results.statistics import half_width
@@ -94,11 +95,14 @@ def _document(found: Measured) -> dict[str, Any]:
         "seed": found.network.seed,
         "interrupted": found.interrupted,
         "links": [
-            {"source": link.source, "target": link.target, "capacity_bps": link.capacity_bps, "delay_s": link.delay_s, "loss": link.loss}
-            | dict(zip(("measured_delay_s", "measured_loss"), links.get((link.source, link.target), ()), strict=False))
+            {name: getattr(link, name) for name in ("source", "target", "capacity_bps", "delay_s", "loss")} | _measured(links.get((link.source, link.target)))
             for link in found.plan.topology.links
         ],
     }  # fmt: skip
+
+
+def _measured(estimate: Estimate | None) -> dict[str, float]:
+    return {} if estimate is None else {f"measured_{name}": value for name, value in estimate._asdict().items()}
 
 
 def text_table(rows: Sequence[PathAnswer]) -> TextTable:

@@ -11,6 +11,7 @@ from threading import Timer
 
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.lab import Lab
+from anabranch.engines.openflow.link_state import Estimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan
 from anabranch.engines.openflow.probes import Probes
 from anabranch.engines.openflow.routes import Chosen
@@ -25,8 +26,8 @@ class LearnedRoutes:
     """The controller's link state and routes."""
 
     routes: Chosen
-    links: dict[tuple[str, str], tuple[float, float]]
-    """Delay in seconds and loss, by direction of a cable."""
+    links: dict[tuple[str, str], Estimate]
+    """By direction of a cable."""
 
 
 def found_before(directory: Path) -> LearnedRoutes | None:
@@ -35,7 +36,7 @@ def found_before(directory: Path) -> LearnedRoutes | None:
     if not file.exists():
         return None
     document = json.loads(file.read_text(encoding="utf-8"))
-    links = {(source, target): (delay, loss) for source, target, delay, loss in document["links"]}
+    links = {(source, target): Estimate(*values) for source, target, *values in document["links"]}
     return LearnedRoutes(routes.read(document["routes"]), links)
 
 
