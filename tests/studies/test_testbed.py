@@ -1,13 +1,10 @@
 """``anabranch testbed``: what it measures, refuses, continues and leaves behind."""
 
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 
@@ -16,7 +13,6 @@ import pytest
 from anabranch.cli import status
 from anabranch.compile.run import compile_run
 from anabranch.engines.openflow.plan import LabPlan
-from anabranch.engines.openflow.switches import SCHEMA
 from anabranch.network.topologies import Topology
 from anabranch.studies.testbed import live
 from anabranch.studies.testbed.network import LiveNetwork, MeasurementError
@@ -40,17 +36,6 @@ to = "C"
 bulk = true
 """
 """From A-1 to C, delay goes over the lossy link, and TCPBP around it."""
-
-
-@pytest.fixture
-def switches(namespaces: None, iperf3: None) -> None:
-    """Skips where a live network cannot be built."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root: cables and switches have SCHED_FIFO")
-    if shutil.which("ovs-vswitchd") is None or not SCHEMA.is_file():
-        pytest.skip("needs ovs-vswitchd: apt-get install openvswitch-switch")
-    if find_spec("os_ken") is None:
-        pytest.skip("needs os-ken: pip install 'anabranch[openflow]'")
 
 
 @pytest.fixture
