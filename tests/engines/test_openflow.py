@@ -1,10 +1,11 @@
-"""The live network: its rules lead packets over the routes of the metric that the source port names; what it leaves behind."""
+"""The live network: rules and groups of its switches, STAMP, estimates, hysteresis, and the end of its files."""
 
 import signal
 import struct
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from itertools import product
 from math import sqrt
 from pathlib import Path
@@ -27,8 +28,11 @@ FIXED = {"mine": {("1", "10"): ("1", "2", "3", "4", "10"), ("10", "1"): ("10", "
 PLAN = LabPlan(cables(document_of(networks.ten_nodes(), "100packets"), 1), METRICS, fixed=FIXED)
 
 
-def walk(found: list[rules.FlowRule], source: str, packet: dict[str, rules.Value]) -> tuple[str, ...]:
-    """The nodes that a packet passes, by the rule of the highest priority at each."""
+def walk(
+    found: list[rules.FlowRule], source: str, packet: dict[str, rules.Value], groups: Sequence[rules.SelectGroup] = (), bucket: int = 0
+) -> tuple[str, ...]:  # fmt: skip
+    """The nodes that a packet passes, by the rule of the highest priority at each. A group chooses its bucket of this number."""
+    packet = dict(packet)
 
     def matches(rule: rules.FlowRule) -> bool:
         for name, value in rule.match:
@@ -44,10 +48,17 @@ def walk(found: list[rules.FlowRule], source: str, packet: dict[str, rules.Value
         at = [rule for rule in found if rule.node == passed[-1] and matches(rule)]
         best = max(at, key=lambda rule: rule.priority)
         assert [rule.priority for rule in at].count(best.priority) == 1, "two rules of one priority"
-        assert best.port is not None
-        if best.port == HOST_PORT:
+        port = best.port
+        if best.group:
+            (group,) = (one for one in groups if (one.node, one.number) == (best.node, best.group))
+            _, tag, port = group.buckets[bucket]
+            packet["vlan_vid"] = rules.TAGGED | tag
+        assert port is not None
+        if port == HOST_PORT:
+            assert best.pops == ("vlan_vid" in packet), "a host takes no tags"
             return tuple(passed)
-        passed.append(names[best.port - 1])
+        passed.append(names[port - 1])
+        packet["in_port"] = 0
     raise AssertionError(f"a circle: {passed}")
 
 
@@ -72,8 +83,26 @@ def test_data_and_acks_take_the_routes_that_the_source_port_names() -> None:
         assert walk(found, source, control) == chosen["delay"][source, target]
 
 
+def test_a_group_spreads_flows_over_weighted_paths_that_part_and_meet() -> None:
+    """Three paths from 1 to 10, two of which part only after 1-5. Tags keep them apart; ACKs take the reversed paths; weights are in shares of 256."""
+    ways = [(0.5, ("1", "5", "10")), (0.25, ("1", "5", "4", "10")), (0.25, ("1", "3", "4", "10"))]
+    spread = {("1", "10"): ways, ("10", "1"): [(weight, path[::-1]) for weight, path in ways]}
+    own, groups = rules.of_spread(2, spread, PLAN.numbers)
+    found = [*own]
+    for node, number in PLAN.numbers.items():
+        found += rules.standing(node, number, {other: PLAN.numbers[other] for other in PLAN.neighbours(node)})
+    assert [weight for weight, _, _ in groups[0].buckets] == [128, 64, 64]
+    here, there, port = address(1), address(10), 0x8000 + 2 * SOURCE_PORTS + 7
+    tcp = {"eth_type": 0x0800, "ip_proto": 6, "in_port": HOST_PORT}
+    for bucket, (_, path) in enumerate(ways):
+        data = tcp | {"ipv4_src": here, "ipv4_dst": there, "tcp_src": port, "tcp_dst": 5201}
+        ack = tcp | {"ipv4_src": there, "ipv4_dst": here, "tcp_src": 5201, "tcp_dst": port}
+        assert walk(found, "1", data, groups, bucket) == path
+        assert walk(found, "10", ack, groups, bucket) == path[::-1]
+
+
 def test_the_plan_has_the_values_of_the_cables() -> None:
-    """The topology goes into a scenario and comes back from the compiled run; so the values that are compared are those that are emulated."""
+    """The topology goes into a scenario and comes back from the compiled run; so comparisons use the emulated values."""
     for own, link in zip(networks.ten_nodes().links, PLAN.topology.links, strict=True):
         assert own[:2] == link[:2]
         assert own.capacity_bps == link.capacity_bps

@@ -26,11 +26,13 @@ from anabranch.engines.openflow.hysteresis import Estimates, Hysteresis
 from anabranch.engines.openflow.link_state import Delay, MeasuredCable
 from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles, measured, without_values
 from anabranch.engines.openflow.routes import Chosen
-from anabranch.engines.openflow.rules import FlowRule
+from anabranch.engines.openflow.rules import FlowRule, SelectGroup
 from anabranch.foundation.output_files import write_json
 
 DELAY_PROBES = 20
 """Number of delay probes in an interval, for each direction of a cable."""
+VLAN = 0x8100
+"""IEEE 802.1Q."""
 _PATIENCE_S = 2.0
 _PROBE = struct.Struct("!6s6sHHHd38x")
 """An Ethernet frame: addresses, EtherType, the nodes at both ends, and when it was sent, s."""
@@ -51,6 +53,7 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
         self._topology = without_values(network)
         self._metrics: list[str] = network["metrics"]
         self._fixed = routes.read(network["fixed"])
+        self._spread = routes.read_spread(network["spread"])
         self._interval_s: float = network["interval_s"]
         self._keep_after_s: float | None = network["keep_after_s"]
         self._names = [node.name for node in self._topology.nodes]
@@ -204,6 +207,11 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
 
     def _install(self, chosen: Chosen, values: Estimates) -> None:
         wanted = rules.of_routes(chosen, rules.for_others(self._metrics), self._numbers)
+        for place, spread in enumerate(self._spread.values(), len(chosen)):
+            own, groups = rules.of_spread(place, spread, self._numbers)
+            wanted |= own
+            for group in groups if not self._installed else ():
+                self._add_group(group)
         kept = {(rule.node, rule.match) for rule in wanted}
         for rule in wanted - self._installed:
             self._change(rule, ofproto_v1_3.OFPFC_ADD)
@@ -222,14 +230,32 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
             },
         )
 
+    def _add_group(self, group: SelectGroup) -> None:
+        switch = self._switches[self._numbers[group.node]]
+        protocol, parser = switch.ofproto, switch.ofproto_parser
+        buckets = [
+            parser.OFPBucket(
+                weight=weight, watch_port=protocol.OFPP_ANY, watch_group=protocol.OFPG_ANY,
+                actions=[
+                    parser.OFPActionPushVlan(VLAN), parser.OFPActionSetField(vlan_vid=rules.TAGGED | tag), parser.OFPActionOutput(port),
+                ],
+            )
+            for weight, tag, port in group.buckets
+        ]  # fmt: skip
+        switch.send_msg(parser.OFPGroupMod(switch, protocol.OFPGC_ADD, protocol.OFPGT_SELECT, group.number, buckets))
+
     def _change(self, rule: FlowRule, command: int) -> None:
         switch = self._switches[self._numbers[rule.node]]
         protocol, parser = switch.ofproto, switch.ofproto_parser
-        output = [] if rule.port is None else [parser.OFPActionOutput(rule.port)]
+        actions = [parser.OFPActionPopVlan()] if rule.pops else []
+        if rule.group:
+            actions.append(parser.OFPActionGroup(rule.group))
+        elif rule.port is not None:
+            actions.append(parser.OFPActionOutput(rule.port))
         switch.send_msg(
             parser.OFPFlowMod(
                 switch, command=command, priority=rule.priority, match=parser.OFPMatch(**dict(rule.match)),
-                instructions=[parser.OFPInstructionActions(protocol.OFPIT_APPLY_ACTIONS, output)],
+                instructions=[parser.OFPInstructionActions(protocol.OFPIT_APPLY_ACTIONS, actions)],
                 out_port=protocol.OFPP_ANY, out_group=protocol.OFPG_ANY,
             )
         )  # fmt: skip

@@ -129,7 +129,7 @@ class Lab:
 def _check(plan: LabPlan) -> None:
     for what, number, most in (
         ("nodes", len(plan.topology.nodes), MOST_NODES),
-        ("metrics and fixed routes", len(plan.names), MOST_NAMES),
+        ("metrics and other routings", len(plan.names), MOST_NAMES),
     ):
         if number > most:
             raise NetworkError(f"{plan.topology.name} has {number} {what}: a live network has at most {most}")

@@ -11,7 +11,7 @@ from anabranch import _core
 from anabranch.compile.run import compile_run
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.link_state import SAMPLES, Estimate
-from anabranch.engines.openflow.routes import Chosen
+from anabranch.engines.openflow.routes import Chosen, Spread
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.network.topologies import Link, Node, Topology
 from anabranch.scenario import Scenario
@@ -66,6 +66,8 @@ class LabPlan:
     itself; otherwise STAMP's agents do."""
     fixed: Chosen = field(default_factory=dict)
     """Routes of some pairs that nothing measures, by a name of their own. They have the next ranges of ports."""
+    spread: Mapping[str, Spread] = field(default_factory=dict)
+    """As ``fixed``, with several paths for a pair: a switch chooses one for each flow."""
 
     @cached_property
     def topology(self) -> Topology:
@@ -89,11 +91,11 @@ class LabPlan:
 
     @property
     def names(self) -> list[str]:
-        """The metrics, and the names of fixed routes."""
-        return [*self.metrics, *self.fixed]
+        """The metrics, and the names of other routes, in the order of their ranges of ports."""
+        return [*self.metrics, *self.fixed, *self.spread]
 
     def source_port(self, name: str) -> int:
-        """The first TCP source port of a metric, or of fixed routes."""
+        """The first TCP source port of a metric, or of other routes."""
         return FIRST_SOURCE_PORT + self.names.index(name) * SOURCE_PORTS
 
     def described(self) -> dict[str, Any]:
@@ -103,6 +105,7 @@ class LabPlan:
             "links": [[link.source, link.target, link.capacity_bps, link.cost] for link in self.topology.links],
             "metrics": list(self.metrics),
             "fixed": routes.written(self.fixed),
+            "spread": routes.written_spread(self.spread),
             "interval_s": self.probing.interval_s,
             "samples": self.probing.samples,
             "least_packets": self.probing.packets / 8,

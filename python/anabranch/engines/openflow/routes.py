@@ -13,6 +13,26 @@ Chosen = Mapping[str, Mapping[Pair, Path]]
 """The path of every ordered pair, by metric."""
 
 
+Spread = Mapping[Pair, Sequence[tuple[float, Path]]]
+"""Several paths of a pair, each with its weight."""
+
+
+def written_spread(spread: Mapping[str, Spread]) -> dict[str, list[list[Any]]]:
+    """Spread routes for JSON."""
+    return {
+        name: [[*pair, [[weight, list(path)] for weight, path in ways]] for pair, ways in pairs.items()]
+        for name, pairs in spread.items()
+    }
+
+
+def read_spread(document: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, Spread]:
+    """The routes of :func:`written_spread`."""
+    return {
+        name: {(source, target): [(weight, tuple(path)) for weight, path in ways] for source, target, ways in pairs}
+        for name, pairs in document.items()
+    }
+
+
 def chosen(topology: Topology, metrics: Iterable[str]) -> Chosen:
     """The paths that these metrics choose; a pair without a path is left out."""
     search = Search(topology, preset_law)

@@ -14,7 +14,7 @@ from anabranch.engines.openflow.plan import (
     SOURCE_PORTS,
     address,
 )
-from anabranch.engines.openflow.routes import Chosen, Pair, Path
+from anabranch.engines.openflow.routes import Chosen, Pair, Path, Spread
 
 IPV4, TCP, UDP = 0x0800, 6, 17
 DELAY_PROBE = 0x88B5
@@ -32,6 +32,24 @@ class FlowRule(NamedTuple):
     priority: int
     match: tuple[tuple[str, Value], ...]
     port: int | None
+    group: int = 0
+    """Instead of the port: the number of a group of the switch."""
+    pops: bool = False
+    """Whether the VLAN tag is removed first."""
+
+
+class SelectGroup(NamedTuple):
+    """A switch's choice among paths, by the hash of a flow. A bucket has a weight, the VLAN that names the path to later switches, and a port."""
+
+    node: str
+    number: int
+    buckets: tuple[tuple[int, int, int], ...]
+
+
+WEIGHTS = 256
+"""Weights of a group are whole numbers that add up to about this."""
+TAGGED = 0x1000
+"""OpenFlow 1.3, OFPVID_PRESENT: a packet with a VLAN tag."""
 
 
 def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[FlowRule]:
@@ -42,7 +60,9 @@ def standing(node: str, number: int, neighbours: Mapping[str, int]) -> Iterator[
         for first in (FIRST_PROBE_PORT, FIRST_REQUEST_PORT, FIRST_REPLY_PORT):
             yield FlowRule(node, 40, (*probe, ("udp_dst", first + neighbour)), neighbour)
     yield FlowRule(node, 30, (("eth_type", IPV4), ("ip_proto", UDP), ("udp_dst", FIRST_PROBE_PORT + number)), None)
-    yield FlowRule(node, 20, (("eth_type", IPV4), ("ipv4_dst", address(number))), HOST_PORT)
+    mine = ("eth_type", IPV4), ("ipv4_dst", address(number))
+    yield FlowRule(node, 20, mine, HOST_PORT)
+    yield FlowRule(node, 21, (("vlan_vid", (TAGGED, TAGGED)), *mine), HOST_PORT, pops=True)
 
 
 def of_routes(chosen: Chosen, others: str, numbers: Mapping[str, int]) -> frozenset[FlowRule]:
@@ -59,6 +79,30 @@ def of_routes(chosen: Chosen, others: str, numbers: Mapping[str, int]) -> frozen
             if metric == others:
                 found.update(_along(path, numbers, 5, _between(pair, numbers)))
     return frozenset(found)
+
+
+def of_spread(place: int, spread: Spread, numbers: Mapping[str, int]) -> tuple[frozenset[FlowRule], list[SelectGroup]]:
+    """Rules and groups of routes with several paths, whose range of ports has this place.
+
+    The first switch chooses a path for each flow and tags its packets with the path's number. Later switches follow the tag.
+    """
+    port = FIRST_SOURCE_PORT + place * SOURCE_PORTS, SOURCE_PORT_MASK
+    found: set[FlowRule] = set()
+    groups = []
+    for place_of_pair, (pair, ways) in enumerate(spread.items()):
+        number = place * 0x10000 + place_of_pair + 1
+        whole = sum(weight for weight, _ in ways)
+        buckets = tuple(
+            (max(1, round(WEIGHTS * weight / whole)), tag, numbers[path[1]])
+            for tag, (weight, path) in enumerate(ways, 1)
+        )
+        groups.append(SelectGroup(pair[0], number, buckets))
+        for field in ("tcp_src", "tcp_dst"):
+            match = (*_between(pair, numbers), (field, port))
+            found.add(FlowRule(pair[0], 10, match, None, number))
+            for tag, (_, path) in enumerate(ways, 1):
+                found.update(_along(path[1:], numbers, 11, (("vlan_vid", TAGGED | tag), *match)))
+    return frozenset(found), groups
 
 
 def _between(pair: Pair, numbers: Mapping[str, int]) -> tuple[tuple[str, Value], ...]:

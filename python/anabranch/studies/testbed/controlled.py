@@ -17,7 +17,7 @@ from anabranch.engines.openflow.hysteresis import cost
 from anabranch.engines.openflow.lab import Lab, Routed
 from anabranch.engines.openflow.link_state import Estimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan, Probing
-from anabranch.engines.openflow.routes import Pair, Path
+from anabranch.engines.openflow.routes import Pair, Path, Spread
 from anabranch.foundation.progress import Shown
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.scenario import Scenario
@@ -112,9 +112,11 @@ class Control:
         )
         if len(set(plan.metrics)) < len(plan.metrics):
             raise MeasurementError(f"{scenario.source}: routing: two routings measure for one metric: leave one out")
+        others = [one for one in used.values() if not one["link_state"]]
         plan = LabPlan(
             plan.scenario, plan.metrics, _probing(run, plan, settings[0], duration_s), hysteresis=plan.hysteresis,
-            fixed={one["name"]: _fixed(plan, one) for one in used.values() if not one["link_state"]},
+            fixed={one["name"]: _fixed(plan, one) for one in others if _is_single(one)},
+            spread={one["name"]: _spread(plan, one) for one in others if not _is_single(one)},
         )  # fmt: skip
         return cls(plan, list(_groups(run, senders, plan)), duration_s, seed)
 
@@ -182,14 +184,47 @@ class Control:
                         yield RouteChange(routed.time_s, metric, way, path, *cost(metric, path, routed.links))
 
 
+def _is_single(routing: Mapping[str, Any]) -> bool:
+    return bool(routing["hops"].get("paths") == 1)
+
+
 def _metric(routing: Mapping[str, Any]) -> str:
     hops = routing["hops"]
-    if hops["kind"] != "k-shortest":
+    if hops["kind"] not in ("k-shortest", "disjoint"):
         raise MeasurementError(
-            f"routing.{routing['name']}: switches follow one path for each pair: give paths = {{ shortest = 1 }}"
+            f"routing.{routing['name']}: switches follow the source's paths: give paths = {{ shortest = 1 }}, {{ shortest = 2 }}, {{ disjoint = 2 }} or a list"
         )
     metric = hops["metric"]
-    return str(metric) if isinstance(metric, str) else ", ".join(metric)
+    if isinstance(metric, dict):
+        raise MeasurementError(
+            f"routing.{routing['name']}: a live network has no metric goodput:STACK: choose tcpbp-exact"
+        )
+    return metric if isinstance(metric, str) else ", ".join(metric)
+
+
+def _spread(plan: LabPlan, routing: Mapping[str, Any]) -> Spread:
+    """The paths and weights of a routing with several paths; a flow keeps its path."""
+    name, hops = routing["name"], routing["hops"]
+    if routing["select"] not in ("hash", "weighted") or routing["per"]["unit"] != "flow" or routing["acks"] is not None:
+        raise MeasurementError(
+            f'routing.{name}: a switch chooses the path of a flow by its hash: give select = "hash" or "weighted", per = "flow", and no acks'
+        )
+    found: dict[Pair, list[tuple[float, Path]]] = {}
+    if hops["kind"] == "explicit":
+        nodes = list(plan.numbers)
+        for path, weight in zip(hops["paths"], hops["weights"], strict=True):
+            names = tuple(nodes[node] for node in path)
+            found.setdefault((names[0], names[-1]), []).append((weight, names))
+        return found
+    search, metric = Search(plan.topology, preset_law), _metric(routing)
+    if hops["kind"] == "disjoint":
+        routes = search.disjoint(metric, hops["paths"], by_nodes=hops["by"] == "nodes").routes
+    else:
+        routes = search.shortest(metric, hops["paths"]).routes
+    for route in routes:
+        if route.paths:
+            found[route.source, route.target] = [(path.weight, path.nodes) for path in route.paths]
+    return found
 
 
 def _fixed(plan: LabPlan, routing: Mapping[str, Any]) -> Mapping[Pair, Path]:
