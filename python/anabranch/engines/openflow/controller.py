@@ -1,6 +1,6 @@
-"""The testbed's controller, a separate program: ``python -m testbed.controller DIRECTORY``.
+"""The controller, a separate program: ``python -m anabranch.engines.openflow.controller DIRECTORY``.
 
-Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
+At each interval it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
 switch and which the neighbour returns to it. It computes the routes of all metrics by the mean of three samples. It installs only changed rules.
 """
 
@@ -21,16 +21,18 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3
 
+from anabranch.engines.openflow import routes, rules
+from anabranch.engines.openflow.hysteresis import Estimates, Hysteresis
+from anabranch.engines.openflow.link_state import Delay, MeasuredCable
+from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles, measured, without_values
+from anabranch.engines.openflow.routes import Chosen
+from anabranch.engines.openflow.rules import FlowRule, SelectGroup
 from anabranch.foundation.output_files import write_json
-from anabranch.network.topologies import Link, Node, Topology
-from anabranch.studies.papers.tcpbp import networks
-from testbed import rules
-from testbed.link_state import LinkState
-from testbed.plan import CONTROLLER_PORT, INTERVAL_S, METRICS, Files
-from testbed.rules import Rule
 
 DELAY_PROBES = 20
 """Number of delay probes in an interval, for each direction of a cable."""
+VLAN = 0x8100
+"""IEEE 802.1Q."""
 _PATIENCE_S = 2.0
 _PROBE = struct.Struct("!6s6sHHHd38x")
 """An Ethernet frame: addresses, EtherType, the nodes at both ends, and when it was sent, s."""
@@ -38,27 +40,39 @@ _PROBE = struct.Struct("!6s6sHHHd38x")
 Ends = tuple[int, int]
 
 
-class Controller(app_manager.OSKenApp):  # type: ignore[misc]
+class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
     """The application of os-ken. Its handlers run in one thread, and the measurements in another."""
 
     OFP_VERSIONS = (ofproto_v1_3.OFP_VERSION,)
-    files: Files
+    files: ControlFiles
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Read the network's nodes and cables."""
         super().__init__(*arguments, **options)
-        network = json.loads(self.files.topology.read_text(encoding="utf-8"))
-        self._names: list[str] = network["nodes"]
+        network = json.loads(self.files.network.read_text(encoding="utf-8"))
+        self._topology = without_values(network)
+        self._metrics: list[str] = network["metrics"]
+        self._fixed = routes.read(network["fixed"])
+        self._spread = routes.read_spread(network["spread"])
+        self._interval_s: float = network["interval_s"]
+        self._keep_after_s: float | None = network["keep_after_s"]
+        self._names = [node.name for node in self._topology.nodes]
         self._numbers = {name: number for number, name in enumerate(self._names, 1)}
         self._cables: list[Ends] = [
-            (self._numbers[source], self._numbers[target]) for source, target in network["links"]
+            (self._numbers[link.source], self._numbers[link.target]) for link in self._topology.links
         ]
-        self._states = {ends: LinkState() for ends in self._cables}
+        self._states = {ends: MeasuredCable(network["least_packets"], network["samples"]) for ends in self._cables}
+        hysteresis = network["hysteresis"]
+        self._hysteresis = (
+            None if hysteresis is None else {name: Hysteresis(share) for name, share in hysteresis.items()}
+        )
+        self._chosen: Chosen = {}
+        self._stamp: dict[Ends, list[float]] = {}
         self._switches: dict[int, Any] = {}
         self._delays_s: dict[Ends, list[float]] = {}
         self._counters: dict[int, dict[int, tuple[int, int]]] = {}
         self._counted = threading.Condition()
-        self._installed: frozenset[Rule] = frozenset()
+        self._installed: frozenset[FlowRule] = frozenset()
         self._began = 0.0
         self._changes = 0
 
@@ -66,14 +80,15 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_switch(self, event: Any) -> None:
-        """A switch has connected: install its standing rules. Measurements begin once all switches have connected."""
+        """A switch has connected: install its standing rules. The work begins once all switches have connected."""
         switch = event.msg.datapath
         self._switches[switch.id] = switch
         neighbours = {self._names[target - 1]: target for source, target in self._cables if source == switch.id}
         for rule in rules.standing(self._names[switch.id - 1], switch.id, neighbours):
             self._change(rule, switch.ofproto.OFPFC_ADD)
         if len(self._switches) == len(self._names):
-            threading.Thread(target=self._measure, name="measurements", daemon=True).start()
+            work = self._install_given if self.files.routes.exists() else self._measure
+            threading.Thread(target=work, name="controller", daemon=True).start()
 
     @set_ev_cls(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def on_counters(self, event: Any) -> None:
@@ -93,19 +108,28 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
     # Measurements
 
+    def _install_given(self) -> None:
+        self._began = time.monotonic()
+        given = json.loads(self.files.routes.read_text(encoding="utf-8"))
+        self._install(routes.read(given["routes"]), {})
+
     def _measure(self) -> None:
         self._began = time.monotonic()
         self._sample()
         ways = [*self._cables, *((number, number) for number in self._switches)]
-        step, step_s = 0, INTERVAL_S / DELAY_PROBES / len(ways)
-        while True:
+        step, step_s = 0, self._interval_s / DELAY_PROBES / len(ways)
+        while self._keep_after_s is None or not self._installed or self._time_s() < self._keep_after_s:
             for source, target in ways * DELAY_PROBES:
-                self._send_probe(source, target)
+                if self._hysteresis is None:
+                    self._send_probe(source, target)
                 step += 1
                 time.sleep(max(0.0, self._began + step * step_s - time.monotonic()))
             self._sample()
             if all(state.is_known for state in self._states.values()):
                 self._route()
+
+    def _time_s(self) -> float:
+        return time.monotonic() - self._began
 
     def _send_probe(self, source: int, target: int) -> None:
         """Send a probe over a cable. If ``source`` is ``target``, send it to the switch and back."""
@@ -120,15 +144,22 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
             )
         )  # fmt: skip
 
-    def _delay_s(self, source: int, target: int) -> float | None:
+    def _own_delay(self, source: int, target: int) -> Delay | None:
         """Delay of a cable: the least time of a probe, less half of the least time to each switch and back. Waiting only makes times longer."""
         least = [
             min(self._delays_s.get(ends, [math.nan])) for ends in ((source, target), (source, source), (target, target))
         ]
         delay = least[0] - (least[1] + least[2]) / 2
-        return None if math.isnan(delay) else delay
+        return None if math.isnan(delay) else Delay(delay)
 
     def _sample(self) -> None:
+        """Take the samples of an interval: STAMP's, or else from counters and this controller's own probes.
+
+        Counters at both ends of a cable take packets in its queue for lost, so that they need a network without load. STAMP's packets have numbers.
+        """
+        if self._hysteresis is not None:
+            self._sample_stamp()
+            return
         with self._counted:
             self._counters.clear()
             for switch in self._switches.values():
@@ -138,17 +169,49 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
                 return
             for (source, target), state in self._states.items():
                 sent, received = self._counters[source][target][0], self._counters[target][source][1]
-                state.sample(sent, received, self._delay_s(source, target))
+                state.sample(sent, received, self._own_delay(source, target))
             self._delays_s.clear()
 
+    def _sample_stamp(self) -> None:
+        if not self.files.stamp.exists():
+            return
+        for source, target, sent, received, *sums in json.loads(self.files.stamp.read_text(encoding="utf-8"))[
+            "sessions"
+        ]:
+            ends = self._numbers[source], self._numbers[target]
+            before = self._stamp.get(ends, [0, 0.0, 0.0])
+            self._stamp[ends] = sums
+            number, sum_s, squares = (now - then for now, then in zip(sums, before, strict=True))
+            mean_s = sum_s / max(1, number)
+            delay = Delay(mean_s, max(0.0, squares / number - mean_s**2) / (number - 1)) if number > 1 else None
+            self._states[ends].sample(sent, received, delay)
+
     def _route(self) -> None:
-        links = tuple(
-            Link(self._names[source - 1], self._names[target - 1], delay_s=state.delay_s, loss=state.loss)
+        values = {
+            (self._names[source - 1], self._names[target - 1]): state.estimate
             for (source, target), state in self._states.items()
-        )
-        topology = Topology("measured", tuple(Node(name) for name in self._names), links)
-        chosen = networks.chosen(topology, METRICS)
-        wanted = rules.of_routes(chosen, self._numbers)
+        }
+        found = routes.chosen(measured(self._topology, values), self._metrics)
+        if self._hysteresis is not None:
+            found = {
+                metric: {
+                    pair: self._hysteresis[metric].route(metric, self._chosen.get(metric, {}).get(pair), best, values)
+                    for pair, best in paths.items()
+                }
+                for metric, paths in found.items()
+            }
+        self._chosen = found
+        self._install({**found, **self._fixed}, values)
+
+    # Rules
+
+    def _install(self, chosen: Chosen, values: Estimates) -> None:
+        wanted = rules.of_routes(chosen, rules.for_others(self._metrics), self._numbers)
+        for place, spread in enumerate(self._spread.values(), len(chosen)):
+            own, groups = rules.of_spread(place, spread, self._numbers)
+            wanted |= own
+            for group in groups if not self._installed else ():
+                self._add_group(group)
         kept = {(rule.node, rule.match) for rule in wanted}
         for rule in wanted - self._installed:
             self._change(rule, ofproto_v1_3.OFPFC_ADD)
@@ -160,23 +223,39 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
         write_json(
             self.files.state,
             {
-                "time_s": time.monotonic() - self._began,
+                "time_s": self._time_s(),
                 "changes": self._changes,
-                "links": [[link.source, link.target, link.delay_s, link.loss] for link in links],
-                "routes": {
-                    metric: [[*pair, list(path)] for pair, path in routes.items()] for metric, routes in chosen.items()
-                },
+                "links": [[*ends, *state] for ends, state in values.items()],
+                "routes": routes.written(chosen),
             },
         )
 
-    def _change(self, rule: Rule, command: int) -> None:
+    def _add_group(self, group: SelectGroup) -> None:
+        switch = self._switches[self._numbers[group.node]]
+        protocol, parser = switch.ofproto, switch.ofproto_parser
+        buckets = [
+            parser.OFPBucket(
+                weight=weight, watch_port=protocol.OFPP_ANY, watch_group=protocol.OFPG_ANY,
+                actions=[
+                    parser.OFPActionPushVlan(VLAN), parser.OFPActionSetField(vlan_vid=rules.TAGGED | tag), parser.OFPActionOutput(port),
+                ],
+            )
+            for weight, tag, port in group.buckets
+        ]  # fmt: skip
+        switch.send_msg(parser.OFPGroupMod(switch, protocol.OFPGC_ADD, protocol.OFPGT_SELECT, group.number, buckets))
+
+    def _change(self, rule: FlowRule, command: int) -> None:
         switch = self._switches[self._numbers[rule.node]]
         protocol, parser = switch.ofproto, switch.ofproto_parser
-        output = [] if rule.port is None else [parser.OFPActionOutput(rule.port)]
+        actions = [parser.OFPActionPopVlan()] if rule.pops else []
+        if rule.group:
+            actions.append(parser.OFPActionGroup(rule.group))
+        elif rule.port is not None:
+            actions.append(parser.OFPActionOutput(rule.port))
         switch.send_msg(
             parser.OFPFlowMod(
                 switch, command=command, priority=rule.priority, match=parser.OFPMatch(**dict(rule.match)),
-                instructions=[parser.OFPInstructionActions(protocol.OFPIT_APPLY_ACTIONS, output)],
+                instructions=[parser.OFPInstructionActions(protocol.OFPIT_APPLY_ACTIONS, actions)],
                 out_port=protocol.OFPP_ANY, out_group=protocol.OFPG_ANY,
             )
         )  # fmt: skip
@@ -184,12 +263,13 @@ class Controller(app_manager.OSKenApp):  # type: ignore[misc]
 
 def main(arguments: Sequence[str]) -> None:
     """Run the controller for ever."""
-    Controller.files = Files(Path(arguments[0]))
-    logging.basicConfig(filename=Controller.files.log, level=logging.WARNING)
+    OpenFlowController.files = ControlFiles(Path(arguments[0]))
+    logging.basicConfig(filename=OpenFlowController.files.log, level=logging.WARNING)
     cfg.CONF(args=["--ofp-listen-host=0.0.0.0", f"--ofp-tcp-listen-port={CONTROLLER_PORT}"], project="os_ken")
     # os-ken finds an application by the name of its module, but this module's name is __main__.
-    sys.modules["testbed.controller"] = sys.modules["__main__"]
-    app_manager.AppManager.run_apps(["testbed.controller"])
+    name = "anabranch.engines.openflow.controller"
+    sys.modules[name] = sys.modules["__main__"]
+    app_manager.AppManager.run_apps([name])
 
 
 if __name__ == "__main__":
