@@ -17,7 +17,7 @@ pub struct FlowQueue<S> {
     pub line: Line,
     pub state: S,
     /// Bytes that the flow may still send in its turn.
-    deficit: i64,
+    pub deficit: i64,
     /// Whether the flow is in a list.
     is_listed: bool,
 }
@@ -61,14 +61,20 @@ impl<S: Default> FlowQueues<S> {
         self.queues.entry(number).or_default()
     }
 
-    /// Puts a packet into its flow's queue. A flow that is in no list becomes a new one.
-    pub fn push(&mut self, packet: Packet, size: u32, coming: &Coming) {
-        let (number, quantum) = (self.number(coming.flow), self.quantum);
+    /// Puts a packet into its flow's queue. A flow that is in no list becomes a new one, and has a quantum.
+    pub fn push_with_quantum(&mut self, packet: Packet, size: u32, coming: &Coming) {
+        let quantum = self.quantum;
+        self.push(packet, size, coming, |_| quantum);
+    }
+
+    /// Puts a packet into its flow's queue. A flow that is in no list becomes a new one, with a deficit of `credit`.
+    pub fn push(&mut self, packet: Packet, size: u32, coming: &Coming, credit: impl FnOnce(&FlowQueue<S>) -> i64) {
+        let number = self.number(coming.flow);
         let queue = self.queue(number);
         queue.line.push(Held { packet, since: coming.now, size });
         let is_listed = std::mem::replace(&mut queue.is_listed, true);
         if !is_listed {
-            queue.deficit = quantum;
+            queue.deficit = credit(queue);
             self.new.push_back(number);
         }
         self.packets += 1;

@@ -74,7 +74,7 @@ impl AtService for FqPie {
     }
 
     fn enqueue(&mut self, packet: Packet, size: u32, coming: &Coming) {
-        self.flows.push(packet, size, coming);
+        self.flows.push_with_quantum(packet, size, coming);
     }
 
     fn pass(&mut self, packet: Packet, size: u32, coming: &Coming, sizes: &FlowSizes) {

@@ -35,6 +35,13 @@ impl Line {
         Some(held)
     }
 
+    /// Removes the last packet.
+    pub fn pop_last(&mut self) -> Option<Held> {
+        let held = self.held.pop_back()?;
+        self.bytes -= u64::from(held.size);
+        Some(held)
+    }
+
     /// Removes all packets.
     pub fn drain(&mut self) -> impl Iterator<Item = Packet> {
         self.bytes = 0;

@@ -6,15 +6,18 @@
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
+pub mod cake;
 pub mod codel;
 pub mod drop_tail;
 pub mod ecn_threshold;
 mod flow_queues;
+pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 mod line;
 pub mod pie;
 pub mod red;
+pub mod sfq;
 pub mod trimming;
 
 #[cfg(test)]
@@ -188,6 +191,12 @@ crate::algorithm_registry! {
         Pie = "pie": pie,
         /// Flow queues with PIE, as Linux has them.
         FqPie = "fq-pie": fq_pie,
+        /// Fair queueing, as Linux has it, without pacing.
+        Fq = "fq": fq,
+        /// Stochastic fairness queueing (McKenney 1990).
+        Sfq = "sfq": sfq,
+        /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), without classes of service and fairness between hosts. The link is its shaper.
+        Cake = "cake": cake,
         /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).
         EcnThreshold = "ecn-threshold": ecn_threshold,
         /// Two classes: packets without payload go first. A full queue cuts the payload of data of message transports (Ultra Ethernet) and drops
