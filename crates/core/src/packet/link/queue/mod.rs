@@ -6,6 +6,7 @@
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
+pub mod ared;
 pub mod cake;
 pub mod codel;
 pub mod drop_tail;
@@ -197,6 +198,8 @@ crate::algorithm_registry! {
         Sfq = "sfq": sfq,
         /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), without classes of service and fairness between hosts. The link is its shaper.
         Cake = "cake": cake,
+        /// Adaptive RED (Floyd, Gummadi and Shenker 2001), as Linux has it. Thresholds are averages of the queue in bytes.
+        Ared = "ared": ared,
         /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).
         EcnThreshold = "ecn-threshold": ecn_threshold,
         /// Two classes: packets without payload go first. A full queue cuts the payload of data of message transports (Ultra Ethernet) and drops
