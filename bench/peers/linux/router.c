@@ -5,9 +5,9 @@
 #include "host.h"
 
 #include <arpa/inet.h>
-#include <linux/route.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/route.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
