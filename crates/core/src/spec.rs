@@ -30,6 +30,9 @@ pub struct RunSpec {
     pub warm_up: Duration,
     /// Interval of the time series; absent if the run records none.
     pub sample: Option<Duration>,
+    /// Whether delays of packets and samples of round trips are recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delays: bool,
     /// Names, for results.
     pub nodes: Vec<String>,
     /// Directed links.

@@ -81,7 +81,9 @@ class SameForAllSeeds:
                 for action, selected in [_action(event, known)]
             ],
             "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
-        } | ({"schedules": self._schedules} if self._schedules else {})
+            **({"delays": True} if variant.run.delays else {}),
+            **({"schedules": self._schedules} if self._schedules else {}),
+        }
         """The keys of a ``RunSpec`` but ``seed``, ``links`` and ``traffic``."""
 
     def links(self, traffic: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

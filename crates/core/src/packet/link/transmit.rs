@@ -95,6 +95,7 @@ impl Link {
         self.transmit_on_any(now, packet, size, fifos);
         self.record_offer(since);
         self.count_wait(now - since);
+        self.record_wait(now - since);
         if let Some(varying) = &mut self.varying {
             varying.plan_service(now);
         }

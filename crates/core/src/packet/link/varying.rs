@@ -213,11 +213,19 @@ impl Varying {
 }
 
 impl Link {
-    /// [`Link::transmit`] for any link. A link that varies inserts the packet into the FIFO in front of packets that arrive later.
-    pub(super) fn transmit_on_any(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) {
+    /// [`Link::transmit`] for any link. A link that varies inserts the packet into the FIFO in front of packets that arrive later. Returns how
+    /// long the packet waits.
+    pub(super) fn transmit_on_any(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        size: u32,
+        fifos: &mut FifoStore,
+    ) -> Duration {
         let Some(varying) = &mut self.varying else {
+            let wait = self.busy_until - now;
             self.transmit(now, packet, size, fifos);
-            return;
+            return wait;
         };
         let (begin, departure, arrival) = varying.transmit(now, size);
         packet.set_arrival(arrival);
@@ -225,5 +233,6 @@ impl Link {
         self.count_wait(begin - now);
         (self.busy_until, self.last_size) = (departure, size);
         self.counters.bytes += u64::from(size);
+        begin - now
     }
 }

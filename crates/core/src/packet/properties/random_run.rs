@@ -194,6 +194,7 @@ struct Plan {
     seed: u64,
     warm_up: u64,
     sampled: bool,
+    delays: bool,
     routing: Value,
     traffic: Vec<(Value, Value, u32, u64, Option<u64>, usize)>,
     events: Vec<(u64, Value, usize)>,
@@ -214,11 +215,12 @@ fn plan() -> impl Strategy<Value = Plan> {
     ];
     let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, action, any::<usize>()), 1..5)];
     let captures = prop::collection::vec(any::<usize>(), 0..3);
-    (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures, variations()).prop_map(
-        |(seed, warm_up, sampled, routing, traffic, events, captures, variations)| Plan {
+    (any::<u64>(), 0u64..40, any::<[bool; 2]>(), routing, traffic(), events, captures, variations()).prop_map(
+        |(seed, warm_up, [sampled, delays], routing, traffic, events, captures, variations)| Plan {
             seed,
             warm_up,
             sampled,
+            delays,
             routing,
             traffic,
             events,
@@ -281,7 +283,7 @@ impl Plan {
         }
         json!({
             "seed": self.seed, "duration": 1000 * MS, "warm_up": self.warm_up * 10 * MS,
-            "sample": self.sampled.then_some(70 * MS),
+            "sample": self.sampled.then_some(70 * MS), "delays": self.delays,
             "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
             "schedules": schedules,
             "routings": [self.routing], "traffic": groups, "events": events,
