@@ -84,11 +84,12 @@ pub struct LinkSpec {
     pub shaper: Option<ShaperSpec>,
 }
 
-/// A token bucket that fills at the link's rate, in front of a faster line. As in Linux's `htb`, a packet may begin while the bucket is not below
-/// zero, and then takes its bytes from it.
+/// A token bucket that fills at the link's rate, in front of a faster line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperSpec {
+    /// When packets leave the queue, and when they are transmitted.
+    pub kind: ShaperKind,
     /// What the bucket holds, bytes.
     pub burst: u64,
     /// Rate at which packets are transmitted.
@@ -100,6 +101,16 @@ impl LinkSpec {
     pub fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some() || self.shaper.is_some()
     }
+}
+
+/// A shaper of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShaperKind {
+    /// A packet leaves the queue, and is transmitted, once the bucket is not below zero. It then takes its bytes from the bucket.
+    Htb,
+    /// A packet leaves the queue as soon as the one before it is transmitted, and waits in the shaper until the bucket has its bytes.
+    Tbf,
 }
 
 /// Changes of a rate or a delay over time.

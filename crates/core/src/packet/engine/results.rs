@@ -277,7 +277,8 @@ impl LinkRow {
     fn utilisation(&self) -> f64 {
         let busy = self.total.busy - self.warm.busy;
         let possible = self.total.possible - self.warm.possible;
-        if possible.0 > 0 { busy.as_secs() / possible.as_secs() } else { f64::NAN }
+        // A shaper lets a burst pass in addition.
+        if possible.0 > 0 { (busy.as_secs() / possible.as_secs()).min(1.0) } else { f64::NAN }
     }
 
     fn queue_drops(&self) -> u64 {
