@@ -151,9 +151,9 @@ def document(cell: Cell) -> Mapping[str, Any]:
         "name": "probes",
         "from": "source",
         "to": "sink",
-        "udp": True,
+        "transport": "udp",
         "packet": f"{PROBE_BYTES} bytes",
-        "rate": f"{PROBE_BYTES * 8 / PROBE_INTERVAL_S:.0f}bps",
+        "constant": f"{PROBE_BYTES * 8 / PROBE_INTERVAL_S:.0f}bps",
         "start": seconds(PROBE_START_S),
     }
     return {
