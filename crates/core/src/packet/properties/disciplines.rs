@@ -21,10 +21,19 @@ struct Coming {
     flow: u32,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Arrived {
+    at: Time,
+    flow: u32,
+    /// The packet's number among all that came.
+    number: u32,
+    marked: bool,
+}
+
 /// What became of the packets of a run.
 struct Outcome {
-    /// The flow and the number of each packet that arrived, and whether it was marked, in the order of the arrivals.
-    arrived: Vec<(u32, u32, bool)>,
+    /// The packets that arrived, in the order of the arrivals.
+    arrived: Vec<Arrived>,
     dropped: u64,
 }
 
@@ -36,6 +45,7 @@ fn spec(name: &str, limit: QueueLimit) -> LinkSpec {
 /// Sends packets through a link. Flows of odd number are ECN-capable. Checks the counters and the limit at each arrival.
 fn through(spec: &LinkSpec, coming: &[Coming]) -> Outcome {
     let mut link = Link::new(spec, &Schedules::new(&[]), 1, 0);
+    link.watch();
     let of_flow = |(flow, size): (usize, &u16)| PacketSizes::new(*size, *size, 40, flow % 2 == 1, u32::MAX);
     let sizes = FlowSizes::new(SIZES.iter().enumerate().map(of_flow).collect());
     let mut fifos = FifoStore::default();
@@ -48,7 +58,8 @@ fn through(spec: &LinkSpec, coming: &[Coming]) -> Outcome {
                 link.serve(now, &sizes, fifos, gone);
             } else {
                 let packet = link.on_arrival(&sizes, fifos);
-                arrived.push((packet.flow(), packet.segment(), packet.has(MARK)));
+                let (flow, number, marked) = (packet.flow(), packet.segment(), packet.has(MARK));
+                arrived.push(Arrived { at: now, flow, number, marked });
             }
         }
     };
@@ -60,7 +71,6 @@ fn through(spec: &LinkSpec, coming: &[Coming]) -> Outcome {
         let counters = link.counters(packet.at, &sizes, &fifos);
         assert_eq!(counters.queue_drops, refused + gone.len() as u64);
         assert_eq!(counters.offered, counters.packets + counters.queue_drops + link.packets_inside() as u64);
-        link.watch();
         match spec.queue.limit {
             QueueLimit::Packets(most) => assert!(link.queue_packets(packet.at, &fifos) <= most),
             QueueLimit::Bytes(most) => {
@@ -74,8 +84,8 @@ fn through(spec: &LinkSpec, coming: &[Coming]) -> Outcome {
     let dropped = refused + gone.len() as u64;
     assert_eq!((counters.offered, counters.packets), (coming.len() as u64, arrived.len() as u64));
     assert_eq!(counters.offered, counters.packets + dropped);
-    assert_eq!(counters.marks, arrived.iter().filter(|(.., marked)| *marked).count() as u64);
-    let mut all: Vec<u32> = arrived.iter().map(|(_, number, _)| *number).collect();
+    assert_eq!(counters.marks, arrived.iter().filter(|packet| packet.marked).count() as u64);
+    let mut all: Vec<u32> = arrived.iter().map(|packet| packet.number).collect();
     all.extend(gone.iter().map(Packet::segment));
     all.sort_unstable();
     assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "no packet comes twice");
@@ -111,10 +121,10 @@ proptest! {
         let outcome = through(&spec(name, limit), &coming);
         prop_assert!(outcome.arrived.len() as u64 + outcome.dropped == coming.len() as u64);
         for flow in 0..SIZES.len() as u32 {
-            let own = outcome.arrived.iter().filter(|(other, ..)| *other == flow);
-            let numbers: Vec<u32> = own.clone().map(|(_, number, _)| *number).collect();
+            let own = outcome.arrived.iter().filter(|packet| packet.flow == flow);
+            let numbers: Vec<u32> = own.clone().map(|packet| packet.number).collect();
             prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "flow {} is reordered", flow);
-            prop_assert!(flow % 2 == 1 || own.clone().all(|(.., marked)| !marked), "only what may be marked is");
+            prop_assert!(flow % 2 == 1 || own.clone().all(|packet| !packet.marked), "only what may be marked is");
         }
     }
 }
@@ -134,18 +144,17 @@ fn flow_queues_starve_no_flow() {
     for name in ["fq-codel", "fq-pie", "fq", "sfq", "cake"] {
         let limit = if name == "sfq" { 127 } else { 10_240 };
         let outcome = through(&spec(name, QueueLimit::Packets(limit)), &coming);
-        // Of the second half: what waits at the end leaves later.
+        // Behind the start, and while all flows still send.
+        let measured = lasts.0 / 4..lasts.0;
         let bytes = |flow: usize| {
-            let own = outcome.arrived.iter().filter(|(other, number, _)| {
-                let at = coming[*number as usize].at;
-                *other as usize == flow && at.0 > lasts.0 / 4
-            });
+            let is_own = |packet: &&Arrived| packet.flow as usize == flow && measured.contains(&packet.at.0);
+            let own = outcome.arrived.iter().filter(is_own);
             own.count() as f64 * f64::from(SIZES[flow])
         };
         let bulk = [0, 1, 2, 3, 5].map(bytes);
         let mean = bulk.iter().sum::<f64>() / 5.0;
         assert!(bulk.iter().all(|bytes| (bytes / mean - 1.0).abs() < 0.1), "{name}: {bulk:?}");
-        let sparse = outcome.arrived.iter().filter(|(flow, ..)| *flow == 4).count();
+        let sparse = outcome.arrived.iter().filter(|packet| packet.flow == 4).count();
         assert_eq!(sparse, 200, "{name}");
     }
 }

@@ -103,8 +103,6 @@ const TICK: Duration = Duration(64_000);
 const TICKS_PER_SECOND: u64 = 1_000_000_000 / 64;
 /// The time in which an idle queue may grow without drops (`pie_vars_init`).
 const BURST: u64 = TICKS_PER_SECOND * 150 / 1000;
-/// When the probability is computed first.
-const FIRST_UPDATE: Duration = Duration::from_millis(500);
 
 fn ticks(duration: Duration) -> u64 {
     duration.0 / TICK.0
@@ -127,9 +125,9 @@ impl Control {
         Control { target: ticks(target), tupdate, alpha: gain(alpha), beta: gain(beta) }
     }
 
-    /// How often the probability has been computed by this time.
+    /// How often the probability has been computed by this time. Linux waits half a second before the first time, but queues are older than a run.
     fn updates_by(&self, now: Time) -> u64 {
-        now.0.checked_sub(FIRST_UPDATE.0).map_or(0, |after| after / self.tupdate.0 + 1)
+        now.0 / self.tupdate.0
     }
 }
 
@@ -341,12 +339,12 @@ mod tests {
         assert!((mean / 184.0 - 1.0).abs() < 0.05, "{mean}");
     }
 
-    /// The probability is computed at 500 ms, and every 15 ms from there on, also while no packet comes.
+    /// The probability is computed every 15 ms, also while no packet comes.
     #[test]
     fn updates_that_were_due_are_made_up() {
         let (mut late, mut prompt) =
             (Pie { prob: MAX_PROB / 2, ..Pie::default() }, Pie { prob: MAX_PROB / 2, ..Pie::default() });
-        late.update_until(Time::ZERO + MS * 560, &control(), 0);
+        late.update_until(Time::ZERO + MS * 80, &control(), 0);
         for _ in 0..5 {
             prompt.update(&control(), 0);
             prompt.updates += 1;
