@@ -196,7 +196,7 @@ crate::algorithm_registry! {
         Fq = "fq": fq,
         /// Stochastic fairness queueing (McKenney 1990).
         Sfq = "sfq": sfq,
-        /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), without classes of service and fairness between hosts. The link is its shaper.
+        /// CAKE ("Piece of CAKE", LANMAN 2018), without classes of service and fairness between hosts. The link is its shaper.
         Cake = "cake": cake,
         /// Adaptive RED (Floyd, Gummadi and Shenker 2001), as Linux has it. Thresholds are averages of the queue in bytes.
         Ared = "ared": ared,
