@@ -90,7 +90,8 @@ def _table(base: type[Algorithm], name: str) -> type[Any]:
     for parameter in algorithm["parameters"]:
         fields[parameter["name"]] = field(parameter)
     if "limit" in algorithm:
-        fields["limit"] = (base.model_fields["limit"].rebuild_annotation(), algorithm["limit"])
+        limit = base.model_fields["limit"]
+        fields["limit"] = (limit.rebuild_annotation(), Field(algorithm["limit"], description=limit.description))
     words = name.replace("+", " plus ").replace("-", " ").split()
     title = "".join(word.capitalize() for word in words)
     table = create_model(title, __base__=base, __doc__=algorithm["summary"], **fields)

@@ -107,7 +107,7 @@ pub struct Coming {
 }
 
 impl Coming {
-    /// Whether a queue has room for the packet behind those that wait and the one in transmission.
+    /// Whether a queue with this backlog has room for the packet. The packet in transmission counts.
     pub fn has_room(&self, limit: QueueLimit, (packets, bytes): (u32, u64), size: u32) -> bool {
         let transmitting = self.transmitting;
         let packets = packets + u32::from(transmitting.is_some());

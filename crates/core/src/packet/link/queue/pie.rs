@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced, RFC 8033: drops packets that come, with a probability that follows the delay of those that leave.
+//! Proportional integral controller enhanced, RFC 8033. It drops arriving packets with a probability that follows the delay of leaving packets.
 //!
 //! [`Pie`] is the algorithm in Linux's fixed-point numbers (`sch_pie.c`), [`PieQueue`] has one queue for it. Delays are those of packets, by their time stamps.
 //! Linux's options for an estimate of the rate (`dq_rate_estimator`) and for probabilities by size (`bytemode`), off by default, do not exist here.

@@ -1,5 +1,5 @@
-//! COBALT, the control of each queue of CAKE: CoDel with another way into and out of its episodes, and BLUE against flows that do not respond
-//! (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section 3.3), as in Linux's `sch_cake.c`.
+//! COBALT, the control of each queue of CAKE, as in Linux's `sch_cake.c`. It is CoDel with another way into and out of its episodes, and BLUE against
+//! flows that do not respond (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section 3.3).
 
 use crate::packet::link::queue::codel::control_law;
 use crate::rng::Sequence;
