@@ -94,6 +94,7 @@ def _attribute(number: int, value: bytes) -> bytes:
 def _message(kind: int, handle: int, parent: int, name: str, options: bytes) -> bytes:
     """A message without the index of its device."""
     about = struct.pack("=BxxxiIII", 0, 0, handle, parent, 0)
-    attributes = _attribute(1, name.encode("ascii") + b"\0") + (_attribute(2, options) if options else b"")
+    nested = 0x8000 if name == "fq_pie" else 0  # it insists on this flag, others ignore it
+    attributes = _attribute(1, name.encode("ascii") + b"\0") + (_attribute(2 | nested, options) if options else b"")
     body = about + attributes
     return struct.pack("=IHHII", 16 + len(body), kind, _REQUEST, 1, 0) + body
