@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import tomllib
+from html import escape
 from importlib import import_module
 from pathlib import Path
 
@@ -131,12 +132,15 @@ def test_the_readme_has_every_claim_in_the_words_of_its_file(name: str) -> None:
     claims = {(claim["where"], claim["says"]): claim for claim in statements.load(folder).entries.values()}
     text = (folder / "README.md").read_text(encoding="utf-8").partition("## Claims")[2].partition("\n## ")[0]
     rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines() if line.startswith("| ")][2:]
-    assert len(rows) == len(claims)
-    for where, says, verdict, found in rows:
+    folded = dict(re.findall(r"<details><summary>(.+)</summary>\n\n(.+)\n\n</details>", text))
+    assert len(rows) == len(folded) == len(claims)
+    for where, says, rule, verdict in rows:
         claim = claims[where, says]
-        more = claim.get("remark", "" if verdict == "**holds**" else claim.get("reason", ""))
-        said = f"{_pattern(claim['evidence'])}( {_pattern(more)})?"
-        assert re.fullmatch(said, found.replace("\\|", "|")), claim["id"]
+        assert rule == claim["rule"]
+        more = claim.get("remark", "" if verdict in ("**holds**", "**undecided**") else claim.get("reason", ""))
+        judged = re.escape(f"**{verdict.strip('*')}.** ")
+        said = f"{judged}{_pattern(claim['evidence'])}( {_pattern(more)})?"
+        assert re.fullmatch(said, folded[escape(f"{where}: {says}")]), claim["id"]
 
 
 def _pattern(template: str) -> str:
@@ -236,7 +240,7 @@ def _toy(directory: Path) -> tuple[Lab, Findings]:
     frame = pl.DataFrame({"x": [1.0, 2.0], "who": ["we", "we"], "mean": [1.0, 2.0], "half_width": [0.1, None]})
     chart = charts.lines(frame, x="x", colour="who", x_title="x", y_title="y", published=frame)
     findings = Findings(
-        [Claim("c", "Figure 1", "It is fast.", "holds partly", "19.5 ± 0.1 Mbit/s.", "Not | always.")],
+        [Claim("c", "Figure 1", "It is fast.", "At least 20.", "holds partly", "19.5 ± 0.1 Mbit/s.", "Not | always.")],
         [Number("a", 19.5, 0.1), Number("ours", 1.0, what="one", where="Table 1")],
         [Picture("figure-1", "Figure 1", "Look.", chart)],
         [Table("t", "Table 2", "More.", ["x"], [["1"]])],
@@ -252,10 +256,14 @@ def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkey
     readme.write(place, findings)
     text = (place.directory / "README.md").read_text()
     assert text.startswith("# A toy | paper\n")
-    assert "| Figure 1 | It is fast. | **holds partly** | 19.5 ± 0.1 Mbit/s. Not \\| always. |" in text
-    assert "| Table 1 | goodput | 20 Mbit/s (“almost \\$20\\$”) [1] | 19.5 ± 0.1 Mbit/s |  |" in text
+    assert "| Figure 1 | It is fast. | At least 20. | **holds partly** |" in text
+    assert (
+        "<summary>Figure 1: It is fast.</summary>\n\n**holds partly.** 19.5 ± 0.1 Mbit/s. Not | always.\n\n</details>"
+        in text
+    )
+    assert "| Table 1 | goodput | 20 Mbit/s (“almost 20”) [1] | 19.5 ± 0.1 Mbit/s |  |" in text
     assert "| Table 1 | one | – | 1.00 |  |" in text
-    assert text.endswith("\n1. “almost \\$20\\$ Mbps ... with 3 losses at most”\n")
+    assert text.endswith("\n1. “almost 20 Mbps ... with 3 losses at most”\n\n</details>\n")
     document = documents.read(place.directory)
     assert document["not_measured"] == ["b"]
     assert document["numbers"][0]["sentence"] == "almost $20$ Mbps ... with 3 losses at most"

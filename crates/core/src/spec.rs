@@ -3,7 +3,7 @@
 //! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
-pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
+pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec, Selector};
 use crate::routing::GoodputLaw;
 pub use crate::routing::Metric;
 use crate::tcp::congestion::supervision::Supervision;
@@ -322,36 +322,6 @@ pub enum ThroughputMetric {
     TcpbpExact,
     /// The paths of greatest predicted goodput.
     Goodput(Box<GoodputLaw>),
-}
-
-/// The choice among several next hops or paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selector {
-    /// By a hash of header fields.
-    Hash,
-    /// Round robin.
-    RoundRobin,
-    /// Uniformly at random.
-    Random,
-    /// At random, in proportion to weights.
-    Weighted,
-    /// The link with the fewest bytes in its queue; one of them at random if several have as many.
-    Adaptive,
-    /// The link with the fewest bytes in its queue of two drawn ones and the last best (DRILL, Ghorbani et al., SIGCOMM 2017).
-    Drill,
-}
-
-impl Selector {
-    /// Whether choices depend on the queues of the links.
-    pub fn reads_backlogs(self) -> bool {
-        matches!(self, Selector::Adaptive | Selector::Drill)
-    }
-
-    /// Whether choices of flows depend on earlier choices, or on queues, so that they are unknown before the run.
-    pub fn decides_in_the_run(self) -> bool {
-        self == Selector::RoundRobin || self.reads_backlogs()
-    }
 }
 
 /// The unit of traffic that one choice holds for.

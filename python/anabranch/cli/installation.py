@@ -33,7 +33,7 @@ def checks(directory: Path | None = None) -> Iterator[Check]:
     """Look at one thing after another; ``directory`` (the current one) is where runs are going to be written."""
     yield _python()
     yield _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)")
-    yield _required("Charts of reports", _vega, f"`{command('figures')}`")
+    yield _optional("Charts of reports", _vega, f"`{command('figures')}`")
     yield from (_extra(name) for name in EXTRAS)
     yield _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`")
     yield _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`")

@@ -19,6 +19,7 @@ use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::Offer;
 use crate::packet::link::packet::{ACK, MARK, Packet, flag_if};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::oracle::winner_tree::WinnerTree;
 use crate::packet::output::route_log::{RouteChange, RouteLog};
 use crate::packet::output::samples::Observations;
@@ -222,8 +223,11 @@ impl<P> EmulatedNetwork<P> {
         {
             taker.capture(now, link, &in_flight.packet);
         }
-        let in_flight = &mut self.in_flight;
-        match self.network.offer_to_any(now, link, packet.words(), |other| drop(in_flight.remove(other))) {
+        let Some(PacketKey { flow, reverse, .. }) = self.in_flight.get(packet).map(|in_flight| in_flight.key) else {
+            return;
+        };
+        let (flow, in_flight) = (FlowKey { flow, reverse, entropy: 0 }, &mut self.in_flight);
+        match self.network.offer_of_flow(now, link, packet, flow, |other| drop(in_flight.remove(other))) {
             Offer::Due(at) => self.arrivals.set(link, at),
             Offer::Dropped => drop(self.in_flight.remove(packet)),
             Offer::Queued => {}

@@ -35,7 +35,7 @@ use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::Discipline;
+use crate::packet::link::queue::{Discipline, Place};
 use crate::packet::link::varying::{Schedules, Varying};
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
@@ -108,7 +108,7 @@ impl Link {
     pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, index: u32) -> Link {
         let limit = spec.queue.limit;
         let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
-        let discipline = spec.queue.discipline.build(limit, draws);
+        let discipline = spec.queue.discipline.build(Place { limit, rate: spec.rate, draws });
         let needs_backlog = match discipline {
             Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
             Discipline::AtService(_) => false,
@@ -333,6 +333,7 @@ impl Link {
 mod tests {
     use super::*;
     use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::packet::link::queue::FlowKey;
     use crate::packet::properties::link_oracle;
     use serde_json::json;
 
@@ -345,12 +346,13 @@ mod tests {
         let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
         let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
         let packet = Packet::new(0, 0, 0, 0);
-        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, &sizes, &mut fifos, &mut Vec::new()));
+        let flow = FlowKey::of(&packet);
+        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, flow, &sizes, &mut fifos, &mut Vec::new()));
         assert_eq!(first[9], Offer::Dropped);
         link.fail(Time::ZERO + Duration::from_millis(5), &sizes, &mut fifos);
         link.repair();
         let second = Time::ZERO + Duration::from_secs(1);
-        let later = link.offer_to_any(second, packet, &sizes, &mut fifos, &mut Vec::new());
+        let later = link.offer_to_any(second, packet, flow, &sizes, &mut fifos, &mut Vec::new());
         assert_ne!(later, Offer::Dropped);
     }
 }

@@ -205,7 +205,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     let select = prop::sample::select(vec!["hash", "round-robin", "random", "weighted", "adaptive", "drill"]);
     let hops = prop_oneof![3 => hops().prop_map(|hops| (hops, json!(null))), 1 => measuring()];
     let routing = (hops, select, per()).prop_map(|((hops, link_state), select, per)| {
-        json!({"name": "", "hops": hops, "select": select, "per": per, "link_state": link_state,
+        json!({"name": "", "hops": hops, "select": {"name": select}, "per": per, "link_state": link_state,
             "hash": ["source", "destination", "source-port"], "acks": null, "reconverge": 30 * MS})
     });
     let action = prop_oneof![

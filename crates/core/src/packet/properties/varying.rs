@@ -5,6 +5,7 @@ use crate::packet::Simulation;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
 use crate::spec::{LinkSpec, ScheduleSpec};
@@ -45,7 +46,9 @@ fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (
     for (index, (at, _)) in coming.iter().enumerate() {
         deliver(&mut link, &mut fifos, Time(*at));
         let packet = Packet::new(index as u32, 0, 0, 0);
-        if link.offer_to_any(Time(*at), packet, &sizes, &mut fifos, &mut Vec::new()) == Offer::Dropped {
+        if link.offer_to_any(Time(*at), packet, FlowKey::of(&packet), &sizes, &mut fifos, &mut Vec::new())
+            == Offer::Dropped
+        {
             dropped.push(index);
         }
     }
@@ -145,7 +148,8 @@ fn read_at(schedules: &Value, coming: &Coming, readings: &[u64]) -> Vec<(u64, u6
             while link.next_event() <= Time(*at) {
                 link.on_arrival(&sizes, &mut fifos);
             }
-            link.offer_to_any(Time(*at), Packet::new(index as u32, 0, 0, 0), &sizes, &mut fifos, &mut Vec::new());
+            let packet = Packet::new(index as u32, 0, 0, 0);
+            link.offer_to_any(Time(*at), packet, FlowKey::of(&packet), &sizes, &mut fifos, &mut Vec::new());
         }
         let counters = link.counters(Time(*reading), &sizes, &fifos);
         read.push((counters.busy.0 - busy, counters.possible.0 - possible));

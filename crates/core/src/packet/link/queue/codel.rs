@@ -2,10 +2,9 @@
 //!
 //! [`Codel`] is the algorithm. [`CodelQueue`] holds the packets, and requests a decision about every packet that it dequeues.
 
-use super::{Admission, AtService, Build, Coming, Decision, Dequeued, Discipline};
+use super::{Admission, AtService, Build, Coming, Decision, Dequeued, Discipline, Place};
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::rng::Stream;
 use crate::spec::QueueLimit;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -34,9 +33,9 @@ fn is_ordered(parameters: &Parameters) -> Result<(), String> {
 }
 
 impl Build for Parameters {
-    fn build(&self, limit: QueueLimit, _draws: Stream) -> Discipline {
+    fn build(&self, place: Place) -> Discipline {
         let codel = Codel::new(self.target, self.interval, self.ecn);
-        Discipline::AtService(Box::new(CodelQueue { codel, limit, waiting: VecDeque::new(), bytes: 0 }))
+        Discipline::AtService(Box::new(CodelQueue { codel, limit: place.limit, waiting: VecDeque::new(), bytes: 0 }))
     }
 
     fn marks(&self) -> bool {
@@ -63,9 +62,9 @@ impl AtService for CodelQueue {
         if self.limit.has_room(packets, bytes, size) { Admission::Accepted } else { Admission::Refused }
     }
 
-    fn enqueue(&mut self, now: Time, packet: Packet, size: u32) {
+    fn enqueue(&mut self, packet: Packet, size: u32, coming: &Coming) {
         self.bytes += u64::from(size);
-        self.waiting.push_back((now, packet));
+        self.waiting.push_back((coming.now, packet));
     }
 
     fn dequeue(&mut self, now: Time, sizes: &FlowSizes, dropped: &mut Vec<Packet>) -> Option<Dequeued> {

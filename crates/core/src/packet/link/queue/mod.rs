@@ -12,9 +12,11 @@ pub mod ecn_threshold;
 pub mod red;
 pub mod trimming;
 
+#[cfg(test)]
+use crate::packet::link::packet::ACK;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::rng::Stream;
+use crate::rng::{Stream, hash_words};
 use crate::spec::QueueLimit;
 use crate::units::{Rate, Time};
 
@@ -54,9 +56,39 @@ pub trait OnArrival: Send + Sync {
     fn decide(&mut self, arrival: &Arrival) -> Decision;
 }
 
+/// The flow of a packet, as a router's hash of addresses and ports sees it: the two directions of a connection are different flows. So are packets
+/// with different entropy values, which senders put into a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowKey {
+    /// The number of the flow.
+    pub flow: u32,
+    /// Whether the packet goes from the flow's receiver to its sender.
+    pub reverse: bool,
+    /// The packet's entropy value; zero if the flow chooses none.
+    pub entropy: u32,
+}
+
+impl FlowKey {
+    /// The flow of a packet that chooses no entropy values.
+    #[cfg(test)]
+    pub fn of(packet: &Packet) -> FlowKey {
+        FlowKey { flow: packet.flow(), reverse: packet.has(ACK), entropy: 0 }
+    }
+
+    /// A hash of the flow; the draws are the link's, so that collisions differ between links and seeds.
+    pub fn hash(self, draws: Stream) -> u64 {
+        let direction = u64::from(self.reverse) << 32;
+        hash_words(draws.bits(u64::MAX), [u64::from(self.flow), direction | u64::from(self.entropy)])
+    }
+}
+
 /// A packet that comes to a queue that decides at its service.
 #[derive(Debug, Clone, Copy)]
 pub struct Coming {
+    /// The time.
+    pub now: Time,
+    /// The packet's flow.
+    pub flow: FlowKey,
     /// The size of the packet in transmission, bytes; `None` while the transmitter is idle.
     pub transmitting: Option<u32>,
     /// Whether the link ends at the packet's host.
@@ -68,6 +100,8 @@ pub struct Coming {
 pub enum Admission {
     /// It accepts the packet.
     Accepted,
+    /// It accepts the packet, and marks it with congestion experienced (RFC 3168).
+    AcceptedAndMarked,
     /// It accepts the packet, and has cut the payload of this packet or of one that waited.
     AcceptedAndCut,
     /// It drops the packet.
@@ -98,10 +132,10 @@ pub trait AtService: Send + Sync {
     ) -> Admission;
 
     /// Puts an accepted packet of this size into the queue.
-    fn enqueue(&mut self, now: Time, packet: Packet, size: u32);
+    fn enqueue(&mut self, packet: Packet, size: u32, coming: &Coming);
 
-    /// An accepted packet passes without a wait.
-    fn pass(&mut self, _packet: &Packet) {}
+    /// An accepted packet of this size passes without a wait.
+    fn pass(&mut self, _packet: Packet, _size: u32, _coming: &Coming, _sizes: &FlowSizes) {}
 
     /// Dequeues the packet that is transmitted now. Adds packets that it drops to `dropped`. `None` if no packet is left.
     fn dequeue(&mut self, now: Time, sizes: &FlowSizes, dropped: &mut Vec<Packet>) -> Option<Dequeued>;
@@ -140,10 +174,21 @@ crate::algorithm_registry! {
     }
 }
 
+/// The link in front of which a queue is built.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// Capacity of the link; the mean of one that varies.
+    pub rate: Rate,
+    /// The link's draws.
+    pub draws: Stream,
+}
+
 /// Builds a discipline from its parameters.
 trait Build {
-    /// An empty queue with this limit; the draws are the link's.
-    fn build(&self, limit: QueueLimit, draws: Stream) -> Discipline;
+    /// An empty queue.
+    fn build(&self, place: Place) -> Discipline;
 
     /// Whether the discipline marks ECN-capable packets.
     fn marks(&self) -> bool {
@@ -152,9 +197,9 @@ trait Build {
 }
 
 impl DisciplineSpec {
-    /// An empty queue with this limit; the draws are the link's.
-    pub(in crate::packet) fn build(&self, limit: QueueLimit, draws: Stream) -> Discipline {
-        self.parameters().build(limit, draws)
+    /// An empty queue.
+    pub(in crate::packet) fn build(&self, place: Place) -> Discipline {
+        self.parameters().build(place)
     }
 
     /// Whether the discipline marks ECN-capable packets.
