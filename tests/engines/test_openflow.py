@@ -18,7 +18,7 @@ from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow import lab, routes, rules, stamp
 from anabranch.engines.openflow.cabling import cables, document_of
 from anabranch.engines.openflow.hysteresis import Hysteresis, cost
-from anabranch.engines.openflow.link_state import Delay, Estimate, MeasuredCable, wilson
+from anabranch.engines.openflow.link_state import CableEstimate, Delay, MeasuredCable, wilson
 from anabranch.engines.openflow.plan import HOST_PORT, MOST_NODES, SOURCE_PORTS, LabPlan, address
 from anabranch.network import topologies
 from anabranch.studies.papers.tcpbp import networks
@@ -151,11 +151,11 @@ def test_wilsons_bounds_are_where_the_share_is_1_96_standard_errors_away(lost: i
 
 
 LINKS = {
-    ("a", "b"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
-    ("b", "d"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
-    ("a", "c"): Estimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
-    ("c", "d"): Estimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
-    ("d", "e"): Estimate(0.100, 0.050, 0.150, 0.10, 0.050, 0.150),
+    ("a", "b"): CableEstimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
+    ("b", "d"): CableEstimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012),
+    ("a", "c"): CableEstimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
+    ("c", "d"): CableEstimate(0.008, 0.007, 0.009, 0.01, 0.008, 0.012),
+    ("d", "e"): CableEstimate(0.100, 0.050, 0.150, 0.10, 0.050, 0.150),
 }
 """From a to d, b costs 20 +- 1.41 ms and c 16 +- 1.41 ms: the errors of two links add up as squares. The link to e is far less certain."""
 
@@ -177,7 +177,7 @@ def test_a_route_changes_only_if_the_intervals_are_apart() -> None:
     rule = Hysteresis(0.0)
     assert rule.route("delay", None, by_c, LINKS) == by_c
     assert rule.route("delay", by_b, by_c, LINKS) == by_c
-    nearer = LINKS | {("a", "c"): Estimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012)}
+    nearer = LINKS | {("a", "c"): CableEstimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012)}
     assert rule.route("delay", by_b, by_c, nearer) == by_b
     assert Hysteresis(0.25).route("delay", by_b, by_c, LINKS) == by_b  # 16 ms are 20 % less than 20 ms
     assert Hysteresis(0.19).route("delay", by_b, by_c, LINKS) == by_c

@@ -7,7 +7,7 @@ import pytest
 
 from anabranch.cli import status
 from anabranch.scenario import Scenario
-from anabranch.studies.testbed.controlled import Control
+from anabranch.studies.testbed.controlled import LiveControl
 from tests.linux_leftovers import assert_nothing_left, network_namespaces
 
 SCENARIO = """
@@ -108,7 +108,7 @@ def test_what_a_live_network_has_not_is_refused_before_it_is_built(
 
 
 def test_probes_have_the_scenarios_rate_as_far_as_one_thread_sends_them() -> None:
-    own = Control.of(Scenario.from_toml(SCENARIO)).plan.probing
+    own = LiveControl.of(Scenario.from_toml(SCENARIO)).plan.probing
     assert (own.rate_bps, own.interval_s, own.samples) == (200_000, 2, 1)
-    fast = Control.of(Scenario.from_toml(SCENARIO.replace("200kbps", "50Mbps"))).plan.probing
+    fast = LiveControl.of(Scenario.from_toml(SCENARIO.replace("200kbps", "50Mbps"))).plan.probing
     assert fast.packets / fast.interval_s * 6 == pytest.approx(3000)

@@ -52,27 +52,31 @@ def verdicts(rows: list[dict[str, object]], tmp_path: Path) -> list[str]:
     for one in rows:
         log.add(one)
     table = paper.table(tmp_path, 4.0)
-    return [line.split(" | ")[1] for line in page._verdicts(table, table, CHOSEN)]
+    return [line.split(" | ")[2] for line in page._verdicts(table, table, CHOSEN)]
 
 
 def test_nothing_measured_gives_no_verdict(tmp_path: Path) -> None:
-    assert verdicts([], tmp_path) == ["not measured"] * 4
+    assert verdicts([], tmp_path) == ["undecided"] * 4
 
 
 def test_one_test_decides_nothing(tmp_path: Path) -> None:
-    assert verdicts([row(PRINTED[TCPBP])], tmp_path) == ["not measured"] * 4
+    assert verdicts([row(PRINTED[TCPBP])], tmp_path) == ["undecided"] * 4
 
 
 def test_some_pairs_leave_the_gain_undecided(tmp_path: Path) -> None:
     pair = next(pair for pair in page._differing(CHOSEN, DELAY))
     rows = [row(CHOSEN[metric][pair]) for metric in (TCPBP, DELAY)]
-    assert verdicts(rows, tmp_path)[1].startswith("undecided: pairs are missing")
+    assert verdicts(rows, tmp_path)[1] == "undecided"
 
 
-@pytest.mark.parametrize(("tcpbp_bps", "verdict"), [(17.0e6, "holds"), (14.0e6, "does not hold")])
-def test_all_pairs_decide_and_table_4_compares_each_rate(tmp_path: Path, tcpbp_bps: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("tcpbp_bps", "delay_bps", "verdict"), [(17.0e6, 12e6, "holds"), (14.0e6, 12e6, "does not hold")]
+)
+def test_table_4_compares_the_rates_in_the_median(
+    tmp_path: Path, tcpbp_bps: float, delay_bps: float, verdict: str
+) -> None:
     """Goodputs in the paper's time are four times those on the slower testbed."""
-    rates = {TCPBP: tcpbp_bps, HOPS: 13.5e6, DELAY: 16.5e6}
+    rates = {TCPBP: tcpbp_bps, HOPS: 13.5e6, DELAY: delay_bps}
     rows = [row(PRINTED[metric], goodput_bps=rate / 4) for metric, rate in rates.items()]
     assert verdicts(rows, tmp_path)[3] == verdict
 

@@ -12,7 +12,7 @@ from anabranch.foundation.output_files import require_writable, write_json
 from anabranch.foundation.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
-    from anabranch.studies.testbed.controlled import Control, Controlled
+    from anabranch.studies.testbed.controlled import Controlled, LiveControl
 
 
 def controller(
@@ -26,18 +26,18 @@ def controller(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
+    """LiveControl a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
 
     The scenario's routings with link_state become routes by OpenFlow 1.3, its bulk traffic flows of iperf3; it takes the scenario's duration. A route
     changes only if the intervals of the two costs are apart. anabranch run simulates the same scenario. Needs root, openvswitch-switch, iperf3 and os-ken.
     Ctrl-C ends it early with status 130.
     """
     from anabranch.cli.scenarios import load
-    from anabranch.studies.testbed.controlled import Control
+    from anabranch.studies.testbed.controlled import LiveControl
 
     if output is not None:
         require_writable(output)
-    control = Control.of(load(scenario, settings))
+    control = LiveControl.of(load(scenario, settings))
     found = control.run()
     if found.lateness:
         say(found.lateness)
@@ -51,7 +51,7 @@ def controller(
     return INTERRUPTED if found.interrupted else DONE
 
 
-def _document(control: "Control", found: "Controlled") -> dict[str, Any]:
+def _document(control: "LiveControl", found: "Controlled") -> dict[str, Any]:
     return {
         "interrupted": found.interrupted,
         "routes": [

@@ -1,7 +1,8 @@
 """The controller, a separate program: ``python -m anabranch.engines.openflow.controller DIRECTORY``.
 
-At each interval it samples the loss of each cable by the counters at both ends. It samples the delay by frames, which it sends through a
-switch and which the neighbour returns to it. It computes the routes of all metrics by the mean of three samples. It installs only changed rules.
+At each interval it takes a sample of each cable. Under load, STAMP's agents measure delay and loss. Without load, the controller measures by itself: losses
+by the counters at both ends, and delays by frames that it sends through a switch and that the neighbour returns. It computes the routes of all metrics
+by the mean of the last samples. It installs only changed rules.
 """
 
 import json

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod, sqrt
 
-from anabranch.engines.openflow.link_state import Estimate
+from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.routes import Pair, Path
 
-Estimates = Mapping[tuple[str, str], Estimate]
+Estimates = Mapping[tuple[str, str], CableEstimate]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.hosts import Hosts
-from anabranch.engines.openflow.link_state import Estimate
+from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import MOST_NAMES, MOST_NODES, ControlFiles, LabPlan
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.engines.openflow.scratch import scratch_directory
@@ -33,7 +33,7 @@ class Routed:
     time_s: float
     changes: int
     """Number of rule changes since the first routes."""
-    links: dict[tuple[str, str], Estimate]
+    links: dict[tuple[str, str], CableEstimate]
     """By direction of a cable. Empty if the routes were given."""
     routes: Chosen
 
@@ -89,7 +89,7 @@ class Lab:
         if not self.files.state.exists():
             return None
         state: dict[str, Any] = json.loads(self.files.state.read_text(encoding="utf-8"))
-        links = {(source, target): Estimate(*values) for source, target, *values in state["links"]}
+        links = {(source, target): CableEstimate(*values) for source, target, *values in state["links"]}
         return Routed(state["time_s"], state["changes"], links, routes.read(state["routes"]))
 
     def wait_for_routes(self, time_s: float) -> Routed:

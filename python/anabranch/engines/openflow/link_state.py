@@ -21,7 +21,7 @@ class Delay(NamedTuple):
     variance: float = 0.0
 
 
-class Estimate(NamedTuple):
+class CableEstimate(NamedTuple):
     """Delay in seconds and loss of a cable, each with the bounds of its 95 % interval."""
 
     delay_s: float
@@ -58,7 +58,7 @@ class MeasuredCable:
         return bool(self._delays and self._losses)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> CableEstimate:
         """The means of the last samples.
 
         Switches are read one after another, so that a sample may lack packets of its interval which the next one has. Their mean is cut at 0, not each sample.
@@ -68,7 +68,7 @@ class MeasuredCable:
         half_s = _Z * sqrt(sum(delay.variance for delay in self._delays)) / len(self._delays)
         loss = max(0.0, fmean(1 - received / sent for sent, received in self._losses))
         low, high = wilson(loss, sum(sent for sent, _ in self._losses))
-        return Estimate(delay_s, max(LEAST_DELAY_S, delay_s - half_s), delay_s + half_s, loss, low, high)
+        return CableEstimate(delay_s, max(LEAST_DELAY_S, delay_s - half_s), delay_s + half_s, loss, low, high)
 
 
 def wilson(share: float, number: int) -> tuple[float, float]:

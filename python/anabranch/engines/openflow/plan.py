@@ -10,7 +10,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.compile.run import compile_run
 from anabranch.engines.openflow import routes
-from anabranch.engines.openflow.link_state import SAMPLES, Estimate
+from anabranch.engines.openflow.link_state import SAMPLES, CableEstimate
 from anabranch.engines.openflow.routes import Chosen, Spread
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
 from anabranch.network.topologies import Link, Node, Topology
@@ -122,7 +122,7 @@ def without_values(described: Mapping[str, Any]) -> Topology:
     return Topology("measured", tuple(map(Node, described["nodes"])), links)
 
 
-def measured(topology: Topology, estimates: Mapping[tuple[str, str], Estimate]) -> Topology:
+def measured(topology: Topology, estimates: Mapping[tuple[str, str], CableEstimate]) -> Topology:
     """The topology with these delays and losses, by direction of a cable."""
     links = []
     for link in topology.links:

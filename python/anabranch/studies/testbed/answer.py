@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.engines.openflow.link_state import Estimate
+from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.foundation.output_files import write_json, write_text
 from anabranch.foundation.text_table import TextTable
 from anabranch.results.statistics import half_width
@@ -101,7 +101,7 @@ def _document(found: Measured) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _measured(estimate: Estimate | None) -> dict[str, float]:
+def _measured(estimate: CableEstimate | None) -> dict[str, float]:
     return {} if estimate is None else {f"measured_{name}": value for name, value in estimate._asdict().items()}
 
 

@@ -15,7 +15,7 @@ from anabranch.engines.openflow.cabling import cables
 from anabranch.engines.openflow.hosts import PORT, FlowRates, RunningFlows
 from anabranch.engines.openflow.hysteresis import cost
 from anabranch.engines.openflow.lab import Lab, Routed
-from anabranch.engines.openflow.link_state import Estimate
+from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan, Probing
 from anabranch.engines.openflow.routes import Pair, Path, Spread
 from anabranch.foundation.progress import Shown
@@ -61,7 +61,7 @@ class Controlled:
     """What happened."""
 
     changes: list[RouteChange] = field(default_factory=list)
-    links: list[tuple[float, str, str, Estimate]] = field(default_factory=list)
+    links: list[tuple[float, str, str, CableEstimate]] = field(default_factory=list)
     """The estimates at each computation: its time, and both ends of the link."""
     rates: list[tuple[FlowGroup, FlowRates | None]] = field(default_factory=list)
     """``None`` if iperf3 has no report."""
@@ -70,7 +70,7 @@ class Controlled:
 
 
 @dataclass(frozen=True)
-class Control:
+class LiveControl:
     """A scenario in the terms of a live network."""
 
     plan: LabPlan
@@ -79,7 +79,7 @@ class Control:
     seed: int
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Control":
+    def of(cls, scenario: Scenario) -> "LiveControl":
         """Translate a scenario: its traffic groups, routings and their ``link_state``.
 
         Raises:

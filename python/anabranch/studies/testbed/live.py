@@ -11,7 +11,7 @@ from threading import Timer
 
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.lab import Lab
-from anabranch.engines.openflow.link_state import Estimate
+from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan
 from anabranch.engines.openflow.probes import Probes
 from anabranch.engines.openflow.routes import Chosen
@@ -26,7 +26,7 @@ class LearnedRoutes:
     """The controller's link state and routes."""
 
     routes: Chosen
-    links: dict[tuple[str, str], Estimate]
+    links: dict[tuple[str, str], CableEstimate]
     """By direction of a cable."""
 
 
@@ -36,7 +36,7 @@ def found_before(directory: Path) -> LearnedRoutes | None:
     if not file.exists():
         return None
     document = json.loads(file.read_text(encoding="utf-8"))
-    links = {(source, target): Estimate(*values) for source, target, *values in document["links"]}
+    links = {(source, target): CableEstimate(*values) for source, target, *values in document["links"]}
     return LearnedRoutes(routes.read(document["routes"]), links)
 
 
