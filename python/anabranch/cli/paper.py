@@ -17,7 +17,12 @@ from anabranch.cli.output import say, tell
 class Work:
     """The amount of work."""
 
-    quick: Annotated[bool, Parameter(negative="", help="A smaller version, in a minute or two; it leaves undecided what its runs cannot decide.")] = False
+    quick: Annotated[
+        bool,
+        Parameter(
+            negative="", help="A smaller version, in a minute or two; it leaves undecided what its runs cannot decide."
+        ),
+    ] = False
     seeds: Annotated[Whole | None, Parameter(help="Number of seeds, instead of the scenarios'.")] = None
     jobs: Jobs = None
 

@@ -52,7 +52,7 @@ def quotient(ones: Sequence[float], others: Sequence[float]) -> Mean:
 
 
 def negated(one: Truth) -> Truth:
-    """True for false, false for true; what is undecided remains so."""
+    """True for false, and false for true; undecided remains undecided."""
     return None if one is None else not one
 
 

@@ -137,7 +137,7 @@ def _range_cells(found: Found, topology: str, heuristic: str) -> Sequence[str]:
 
 
 def _optima_table(found: Found) -> Table:
-    """What the least load leaves open: throughput of three optima of the same program at X = 0."""
+    """Throughput of three optima of the same program at X = 0."""
     rows = []
     for heuristic in HEURISTICS:
         for optimum in OPTIMA:

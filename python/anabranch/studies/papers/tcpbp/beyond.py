@@ -1,4 +1,4 @@
-"""What the paper leaves open on its own network: the number of flows up to which a route is better, short flows, and losses beyond 5 %."""
+"""Beyond the paper, on its network: the number of flows up to which a route is better, short flows, and losses of 5 % and more."""
 
 from collections.abc import Mapping
 
