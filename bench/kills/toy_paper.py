@@ -40,7 +40,7 @@ class _Study:
         frame = pl.DataFrame({"x": [1.0, 2.0], "who": ["we", "we"], "mean": goodput, "half_width": [0.1, None]})
         chart = charts.lines(frame, x="x", colour="who", x_title="x", y_title="y", published=frame)
         return Findings(
-            [Claim("c", "Figure 1", "It is fast.", "holds", f"{total:.0f} bit/s.")],
+            [Claim("c", "Figure 1", "It is fast.", "It ends.", "holds", f"{total:.0f} bit/s.")],
             [Number("total", total, what="goodput", where="Figure 1")],
             [Picture("figure-1", "Figure 1", "Goodput.", chart)],
             [Table("t", "Table 1", "Goodput.", ["x"], [[f"{one:.0f}"] for one in goodput])],

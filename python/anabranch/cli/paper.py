@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -49,6 +50,7 @@ def paper(
     at_least(1, seeds=work.seeds, jobs=work.jobs)
     directory = out or Path("runs") / ("papers-quick" if work.quick else "papers")
     for one in registry.PAPERS if name == "all" else (name,):
+        start_s = process_time()
         place = lab.lab(one, directory, quick=work.quick, seeds=work.seeds)
         say(f"{one}: {place.directory}")
         try:
@@ -61,5 +63,6 @@ def paper(
         for claim in found.claims:
             tell(f"{claim.verdict:14} {claim.where}: {claim.says}\n{'':14} {claim.evidence} {claim.reason}".rstrip())
         page.write(directory)
+        say(f"{one}: {process_time() - start_s:.0f} s of CPU time, without that of runs kept from an earlier call")
     say(f"Page: {directory / page.FILE}")
     return DONE

@@ -36,7 +36,7 @@ def text(lab: Lab, findings: Findings, about: str) -> str:
     """The README in Markdown; ``about`` has the title, an abstract, then sections. What takes long to read is folded."""
     title, _, rest = about.strip().partition("\n")
     abstract, section, reading = rest.partition("\n## ")
-    parts = [title, abstract.strip(), _how(lab, findings), "## Claims", _claims(findings.claims)]
+    parts = [title, abstract.strip(), _how(lab), "## Claims", _claims(findings.claims)]
     parts += [_folded(f"{claim.where}: {claim.says}", _evidence(claim)) for claim in findings.claims]
     parts.append((section + reading).strip())
     if findings.pictures:
@@ -54,11 +54,11 @@ def text(lab: Lab, findings: Findings, about: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _how(lab: Lab, findings: Findings) -> str:
+def _how(lab: Lab) -> str:
     quick = " --quick" if lab.quick else ""
     small = " Its runs are few and short: most verdicts need the full version." if lab.quick else ""
     return (
-        f"*Written by `anabranch paper {lab.name}{quick}`, Anabranch {version()}, in {findings.cpu_s:.0f} s of CPU time.{small} "
+        f"*Written by `anabranch paper {lab.name}{quick}`, Anabranch {version()}.{small} "
         "± is half of the 95 % confidence interval over seeds; a published number is followed by the number of its sentence in the list at the end.*"
     )
 

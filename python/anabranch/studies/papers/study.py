@@ -106,8 +106,6 @@ class Findings:
     numbers: Sequence[Number]
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
-    cpu_s: float = 0.0
-    """CPU time of the study with this build of the engine, in seconds: of this call and of earlier ones whose runs it uses."""
 
 
 @dataclass(frozen=True)
