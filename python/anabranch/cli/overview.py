@@ -15,7 +15,7 @@ COMMANDS = {
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
-    "export": "Write the tables of a run directory as CSV files.",
+    "export": "Write the tables of a run directory as CSV files, or its flows for other tools.",
     "figure": "Draw a figure of the report into a file for a paper; without --output, list the figures.",
     "init": "Write a commented scenario to start from, which runs as it is; without a name, list them and the examples.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
