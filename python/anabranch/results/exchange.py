@@ -1,4 +1,4 @@
-"""Results in the formats of other tools: iperf3's JSON, which flent and plotting scripts read, and htsim's connection matrices."""
+"""Results in the formats of other tools: iperf3's JSON, and htsim's connection matrices."""
 
 from __future__ import annotations
 
