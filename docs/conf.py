@@ -37,6 +37,7 @@ exclude_patterns = [
 ]
 html_theme = "furo"
 html_title = "Anabranch"
+html_theme_options = {"top_of_page_buttons": []}  # they lie in no landmark
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # generated sections begin at the third level
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
@@ -83,9 +84,19 @@ def focusable(app: Any, page: str, template: str, context: dict[str, Any], tree:
         context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
 
 
+def named_landmarks(app: Any, error: Exception | None) -> None:
+    """Give the theme's two asides names, by which screen readers tell them apart."""
+    for page in Path(app.outdir).rglob("*.html") if error is None else ():
+        text = page.read_text(encoding="utf-8")
+        for drawer, name in (("sidebar-drawer", "Pages"), ("toc-drawer", "On this page")):
+            text = text.replace(f'<aside class="{drawer}', f'<aside aria-label="{name}" class="{drawer}')
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", folders)
     app.connect("source-read", navigation)
     app.connect("html-page-context", focusable)
     app.connect("build-finished", front_page)
+    app.connect("build-finished", named_landmarks)

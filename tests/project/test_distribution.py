@@ -10,6 +10,7 @@ import pytest
 from anabranch import Scenario, version
 from anabranch.network.topologies import load, topohub_names
 from anabranch.pages.report import libraries
+from anabranch.studies.papers.registry import PAPERS
 from distribution import bundle, crates, licences, python_packages
 
 ROOT = crates.ROOT
@@ -25,7 +26,28 @@ def test_there_is_one_version() -> None:
     for manifest in ROOT.glob("crates/*/Cargo.toml"):
         assert tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["version"] == {"workspace": True}
     assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dynamic"]
+    assert f"\nversion: {number}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / "distribution" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'\n  version: "{number}"\n' in recipe
     assert f"\n## {number}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_requires_what_the_package_requires() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "distribution" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("\n  run:\n")[2].partition("\n\n")[0]
+    listed = [line.strip("- ").replace(" ", "") for line in run.splitlines()]
+    assert listed == [f"python{project['requires-python']}", *project["dependencies"]]
+
+
+def test_the_citation_names_all_papers() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert citation.count("\n  - type: ") == len(PAPERS)
+
+
+def test_users_see_types() -> None:
+    """PEP 561."""
+    assert (ROOT / "python" / "anabranch" / "py.typed").is_file()
 
 
 def test_the_page_of_licences_has_every_crate_in_the_core() -> None:

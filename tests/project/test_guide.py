@@ -12,7 +12,7 @@ from anabranch.cli import status
 from anabranch.engineering import robust
 from anabranch.engineering.robust.files import own_demands
 from anabranch.network import topologies
-from anabranch.scenario import Scenario
+from anabranch.scenario import Scenario, connection_matrix
 from anabranch.studies.fabrics import Fabric, answer
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
@@ -185,3 +185,21 @@ def test_the_tables_of_the_tasks_have_the_results_of_their_scenarios(
         ]
         exact = [values.quantile(share, "linear") for values in here for share in (0.5, 0.95)]
         assert [float(value) for value in shown.split(" | ")] == pytest.approx(exact, rel=0.005)
+
+
+def test_every_command_of_the_page_for_users_of_other_tools_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In order, in an empty directory; what is simulated is shortened. `doctor` may find optional parts missing."""
+    monkeypatch.chdir(tmp_path)
+    (matrix,) = blocks("coming-from.md", "text")
+    flows, _ = connection_matrix.flows(matrix, "flows.cm")
+    assert [(source, target) for _, source, target, _, _ in flows] == [("0", "5"), ("1", "5")]
+    commands = [line for block in blocks("coming-from.md", "sh") for line in block.splitlines()]
+    assert len(commands) >= 18
+    for command in commands:
+        words = shlex.split(command)[1:]
+        if words[0] == "run":
+            words += ["--set", "run.warm_up=0s", "--no-report"]
+            words += [] if "data-center.toml" in words else ["--set", "run.duration=500ms"]
+        assert status(words) == 0, command

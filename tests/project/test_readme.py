@@ -95,9 +95,10 @@ def test_the_tasks_can_be_done(desk: Path) -> None:
 
 
 def test_the_first_minute_works(desk: Path) -> None:
-    install, *rest = commands("The first minute")
-    assert install == "pip install dist/anabranch-*.whl"
-    for command in rest:
+    """Those of the package; `make demo` and `make wheel` are tried by themselves."""
+    own = [command for command in commands("The first minute") if command.startswith("anabranch ")]
+    assert len(own) == 5
+    for command in own:
         perform(command.replace(" --run 3", " --run 3 --for 50ms"))
     assert (desk / "runs" / "spraying" / "replay.html").is_file()
 

@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.browser import started, violations
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow("builds the whole site")
 pytest.importorskip("furo", reason="pip install -r requirements/dev.txt")
@@ -63,6 +65,15 @@ def test_links_lead_to_pages_and_anchors(site: Path) -> None:
             if not found:
                 wrong.append(f"{file.relative_to(site)}: {link}")
     assert wrong == []
+
+
+def test_axe_finds_nothing(site: Path, tmp_path: Path) -> None:
+    """On a page with wide code, one with tables, and one of the API, light and dark, wide and narrow."""
+    with started(tmp_path / "profile") as page:
+        for name in ("README", "docs/guide/install", "docs/models/limits", "docs/reference-networks"):
+            for width, dark in ((1400, False), (1400, True), (390, False)):
+                page.open(site / f"{name}.html", width, dark=dark)
+                assert violations(page) == [], (name, width, dark)
 
 
 def test_the_reference_has_the_docstrings(site: Path) -> None:

@@ -653,7 +653,7 @@ def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytes
     assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Two stacks over a link that loses"
-    assert lines[1].split() == ["loss", "variant_stack", "runs", "goodput", "±", "95", "%", "retransmits"]
+    assert lines[1].split() == ["loss", "stack", "runs", "goodput", "±", "95", "%", "retransmits"]
     assert [line.split()[1] for line in lines[2:]] == ["newreno", "cubic"] * 3  # what is compared is side by side
     assert status(["sweep", str(path), "--out", str(out), "-j", "1", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -670,7 +670,7 @@ def test_the_summary_names_the_only_value_that_has_results(tmp_path: Path, capsy
     assert status(["sweep", str(path), "--out", str(tmp_path / "out"), "-j", "1"]) == 1
     _title, head, row, *_ = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "start"
-    assert row.split()[:2] == ["0", "1"]
+    assert row.split()[:3] == ["0", "s", "1"]
 
 
 @pytest.mark.parametrize(

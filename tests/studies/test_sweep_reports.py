@@ -27,11 +27,11 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
     matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace('"5ms"', '["5ms", "10ms", "12.5ms"]')
     Scenario.from_toml(matrix).run(seeds=[1, 2], directory=tmp_path / "run")
     tables = []
-    for folder, stack in (("swept/out", "variant_stack"), ("run", "stack")):
+    for folder in ("swept/out", "run"):
         runs = report_of([tmp_path / folder])
-        assert runs.treatments - {"run directory"} == {stack}
+        assert runs.treatments - {"run directory"} == {"stack"}
         assert all(variant.units == {"delay": "s"} for variant in runs.variants)
-        places = [(variant.values[stack], variant.numbers["delay"]) for variant in runs.variants]
+        places = [(variant.values["stack"], variant.numbers["delay"]) for variant in runs.variants]
         head = pl.DataFrame(places, schema=["which", "delay"], orient="row").with_row_index("variant")
         tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
         assert runs.links.height == 2 * 3 * 2 * 2

@@ -16,7 +16,7 @@ COMMANDS = {
     "controller": "Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
-    "export": "Write the tables of a run directory as CSV files.",
+    "export": "Write the tables of a run directory as CSV files, or its flows for other tools.",
     "figure": "Draw a figure of the report into a file for a paper; without --output, list the figures.",
     "init": "Write a commented scenario to start from, which runs as it is; without a name, list them and the examples.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",

@@ -188,7 +188,7 @@ class _Scene:
         dropped = self.fate == "dropped"
         there = (self.entered <= time) & ~dropped
         waiting = np.bincount(self.link[there & (time < self.start)], minlength=len(self.size))
-        parts = [self._queue(link, int(waiting[link])) for link in np.flatnonzero(waiting)]
+        parts = [self._queue(link, int(waiting[link])) for link in map(int, np.flatnonzero(waiting))]
         for packet in np.flatnonzero(there & (self.start <= time) & (time <= self.end)):
             link = self.link[packet]
             share = (time - self.start[packet]) / ((self.end[packet] - self.start[packet]) or 1.0)

@@ -34,8 +34,8 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
     judged = outcomes.outcomes(e)
     lacking = libraries.lacking()
     drawn = figures.by_section(e, judged)
-    # A single bar says no more than the sentence above it.
-    drawn["answer"] = [figure for figure in drawn["answer"] if figure.layout.get("bars") != 1]
+    if len(runs.variants) == 1:  # a single bar says no more than the sentence above it
+        drawn["answer"] = [figure for figure in drawn["answer"] if figure.layout.get("bars") != 1]
     if lacking is not None:
         drawn |= {section: [] for section in figures.OF_CHARTS}
     return template.render(

@@ -252,6 +252,6 @@ def _dashes(rows: pl.DataFrame, treatments: Sequence[str]) -> list[list[int]]:
     """A stack has one colour; its treatments differ in their dashes."""
     place = dict.fromkeys(treatments, 0)
     for (_,), group in rows.group_by(["stack"], maintain_order=True):
-        for number, treatment in enumerate(group["treatment"].unique(maintain_order=True)):
-            place[treatment] = max(place[treatment], number)
+        for at, treatment in enumerate(group["treatment"].unique(maintain_order=True)):
+            place[treatment] = max(place[treatment], at)
     return [chart.DASHES[place[treatment] % len(chart.DASHES)] for treatment in treatments]

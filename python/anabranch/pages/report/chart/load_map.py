@@ -16,6 +16,10 @@ from anabranch.pages.report.vega_lite import Specification, calculate, drawing, 
 
 _OF_VARIANTS = ("capacity_mbps", "delay_ms", "utilisation", "peak", "queue_drop_ratio", "queue_delay_ms")
 """The values that a link has in each variant, by the names of their columns where the chart is saved as CSV."""
+_MOST_NAMED = 12
+"""Nodes with a name on a map of many."""
+_NAME = (0.11, 0.035)
+"""Width and height of a name, as shares of the map."""
 _LOAD_COLOURS = ["#98a4b3", "#6f86d6", "#9a58c4", "#d1457f", "#ee4b2b"]
 
 
@@ -134,8 +138,9 @@ def link_map(
     node = {"x": quantitative("x"), "y": quantitative("y"), "tooltip": nominal("name", title="node")}
     few = len(places) <= 60
     nodes_drawn = [mark("circle", node, size=70 if few else 18, color="#475569", opacity=1)]
-    if few:
-        nodes_drawn.append(mark("text", {**node, "text": nominal("name")}, dy=-11, fontSize=11))
+    # Many names would cover one another: those at the ends of the busiest links are the ones that a reader looks for.
+    wanted = [] if few else [{"filter": {"field": "name", "oneOf": _at_busiest(links, places)}}]
+    nodes_drawn.append(mark("text", {**node, "text": nominal("name")}, *wanted, dy=-11 if few else -7, fontSize=11))
     return drawing(
         {
             "links": _map_links(links, places, list(variants)),
@@ -149,6 +154,20 @@ def link_map(
         width=width,
         height=round(width * (frame_y[1] - frame_y[0]) / span),
     )
+
+
+def _at_busiest(links: pl.DataFrame, places: Mapping[str, Point]) -> list[str]:
+    """Nodes at the ends of the busiest links, those of the busiest first, without names that would cover one another."""
+    ranked = links.sort("utilisation", "src", "dst", descending=[True, False, False], nulls_last=True)
+    named: list[str] = []
+    for name in dict.fromkeys(end for link in ranked.select("src", "dst").iter_rows() for end in link):
+        x, y = places[name]
+        apart = (abs(x - places[other][0]) > _NAME[0] or abs(y - places[other][1]) > _NAME[1] for other in named)
+        if all(apart):
+            named.append(name)
+        if len(named) == _MOST_NAMED:
+            break
+    return named
 
 
 def _scale_end(shares: pl.Series) -> float:
