@@ -44,7 +44,7 @@ fn algorithms() -> String {
         "protocol": ProtocolSpec::describe(),
         "entropy": EntropySpec::describe(),
         "select": Selector::describe(),
-        "queue": DisciplineSpec::describe(),
+        "queue": DisciplineSpec::describe_queues(),
         "jitter": DistributionSpec::describe(),
         "loss": LossSpec::describe(),
     })

@@ -91,6 +91,9 @@ def _table(base: type[Algorithm], name: str) -> type[Any]:
     fields: dict[str, Any] = {base.key: (Literal[name], ...)}
     for parameter in algorithm["parameters"]:
         fields[parameter["name"]] = field(parameter)
+    if "limit" in algorithm:
+        limit = base.model_fields["limit"]
+        fields["limit"] = (limit.rebuild_annotation(), Field(algorithm["limit"], description=limit.description))
     words = name.replace("+", " plus ").replace("-", " ").split()
     title = "".join(word.capitalize() for word in words) + base.noun
     table = create_model(title, __base__=base, __doc__=algorithm["summary"], **fields)
