@@ -217,7 +217,7 @@ def run(quick: bool) -> Section:
     """All cells."""
     compared = cells(quick)
     runs = both_sides("Queue disciplines, against Linux", compared, run_linux, run_here)
-    sides = [(cell, *map(Run.mean, of_cell)) for cell, of_cell in zip(compared, runs, strict=True)]
+    sides = [(cell, Run.mean(theirs), Run.mean(ours)) for cell, (theirs, ours) in zip(compared, runs, strict=True)]
     goodputs = [abs(ours.total_bps / theirs.total_bps - 1) for _, theirs, ours in sides]
     shares = [share_difference(theirs, ours) for _, theirs, ours in sides]
     retransmits = [
