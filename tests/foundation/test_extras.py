@@ -59,6 +59,11 @@ def without(blocked: tuple[str, ...], *words: str, folder: Path) -> subprocess.C
         (("topohub", "highspy"), ["paper", "tcpbp", "--quick"], "paper tcpbp: highspy and topohub are not installed"),
         (("topohub",), ["topology", "show", "sndlib/polska"], "sndlib/polska: topology: is no file and no built-in"),
         (("topohub",), ["routes", "topozoo/AttMpls"], "topozoo/AttMpls: topology: is no file and no built-in"),
+        (
+            ("os_ken",),
+            ["testbed", "tcpbp10", "--pairs", "1-10", "--minutes", "9"],
+            "an OpenFlow controller: os_ken is not installed",
+        ),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else None,
 )
@@ -116,7 +121,7 @@ def test_the_extras_are_those_of_the_project_and_the_tests_install_all() -> None
     declared = PROJECT["project"]["optional-dependencies"]
     assert list(declared) == list(EXTRAS)
     assert f"anabranch[{','.join(EXTRAS)}]" in PROJECT["dependency-groups"]["dev"]
-    brings = {"vl-convert-python": "vl_convert", "dask-jobqueue": "dask_jobqueue"}
+    brings = {"vl-convert-python": "vl_convert", "dask-jobqueue": "dask_jobqueue", "os-ken": "os_ken"}
     for name, packages in declared.items():
         plain = [package.partition(">")[0] for package in packages]
         assert {brings.get(package, package) for package in plain} == set(EXTRAS[name].modules)

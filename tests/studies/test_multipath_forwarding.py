@@ -64,10 +64,18 @@ def test_goodput_is_compared_with_the_single_path_of_the_same_seed() -> None:
 
 
 def test_a_claim_is_told_by_its_row_with_our_values() -> None:
-    entry = {"where": "Figure 1", "says": "More.", "rule": "It is.", "evidence": "{share}: {ours:.2f}.", "reason": "Because of {why}."}
+    entry = {
+        "where": "Figure 1",
+        "says": "More.",
+        "rule": "It is.",
+        "evidence": "{share}: {ours:.2f}.",
+        "reason": "Because of {why}.",
+    }
     said = Statements({"more": entry})
     found = said.claim("more", [True, False], ours=1.234, why="loss")
-    assert found == Claim("more", "Figure 1", "More.", "It is.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss.")
+    assert found == Claim(
+        "more", "Figure 1", "More.", "It is.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss."
+    )
     assert said.claim("more", [True], ours=1, why="loss").reason == "", "what holds needs no reason"
     assert said.claim("more", "does not hold", share="none", ours=1, why="loss", reason_applies=False).reason == ""
     remarked = Statements({"more": entry | {"remark": "Also {why}."}})
@@ -83,7 +91,9 @@ def test_both_changes_hurt_a_single_path_if_they_do_with_and_without_loss() -> N
         table = pl.DataFrame({"seed": [1, 1, 2, 2], "loss": [0.0, 0.001] * 2, "ratio": [0.95, lossy] * 2})
         claim = parallel_claims._single_path_claim(Ratios(table))
         assert (claim.where, claim.verdict) == ("Section III.A.3", verdict)
-        assert claim.evidence.endswith(f"relative goodput {with_interval(0.95, 0.0)}, with link loss 0.001 {with_interval(lossy, 0.0)}.")
+        assert claim.evidence.endswith(
+            f"relative goodput {with_interval(0.95, 0.0)}, with link loss 0.001 {with_interval(lossy, 0.0)}."
+        )
 
 
 def test_the_time_that_an_unfinished_flow_has_run_is_in_no_mean() -> None:

@@ -13,6 +13,7 @@ COMMANDS = {
     "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
     "compare": "Run a scenario by several engines, and compare them flow by flow and link by link.",
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
+    "controller": "Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "export": "Write the tables of a run directory as CSV files.",
@@ -29,6 +30,7 @@ COMMANDS = {
     "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
     "study": "Compare transports and path selectors on a leaf-spine: TCP, MPRC and Ultra Ethernet, sprayed or not.",
     "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; if it was interrupted, the same command continues it.",
+    "testbed": "Measure TCP over Open vSwitch on this machine: Linux's CUBIC over the paths of metrics, beside the packet engine.",
     "topology": "Topologies by name or from a file: list, show, plot.",
     "weights": "Find OSPF weights that make the greatest link utilisation small, with equal-cost multipath.",
 }

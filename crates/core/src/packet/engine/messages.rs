@@ -309,7 +309,7 @@ impl Hosts {
         }
     }
 
-    /// Grants credit to the first message of a pacer: what it wants, or if nobody wants any, some ahead, even after its end.
+    /// Grants credit to the first message of a pacer: what it wants, or if nobody wants any, some ahead.
     fn grant<L: EventLoop>(&mut self, host: NodeId, flow: u32, context: &mut HostContext<L>) {
         let now = context.now();
         let rate = self.message_hosts.line(context.spec, host).rate();
@@ -321,8 +321,9 @@ impl Hosts {
         let most_ahead = (network.most_bytes(network.round_trip) / QUANTUM as f64) as u32;
         let is_wanted = self.message_hosts.pacers.entry(host).or_default().take_first();
         let Some((message, _)) = self.message(flow) else { return };
-        if !is_wanted && message.is_active {
-            message.is_idle = false; // it has its turn among those that want credit
+        if message.receiver.is_complete() || !is_wanted && message.is_active {
+            // It wants nothing, or has its turn among those that want credit.
+            (message.is_active, message.is_idle) = (message.is_active && !message.receiver.is_complete(), false);
             return;
         }
         let was_idle = message.is_idle;
