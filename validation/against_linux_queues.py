@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from statistics import fmean, median
 from threading import Event
@@ -15,9 +14,10 @@ from bench.peers.linux import case as peer
 from bench.peers.linux import kernel
 from bench.peers.linux.disciplines import Discipline
 from bench.peers.linux.runs import run as run_peer
+from validation.against_real_linux import both_sides
 from validation.real_linux_cells import SIZES, STACKS, WIRE_BYTES
 from validation.section import Section, megabits, percent
-from validation.work import Unrecorded, in_parallel, seconds
+from validation.work import Unrecorded, seconds
 
 DURATION_S = 40
 WARM_UP_S = 10
@@ -38,6 +38,7 @@ ROOMY_PACKETS = 1_000_000
 LINUX_NAMES = {"drop-tail": "pfifo", "ared": "red", "fq-codel": "fq_codel", "fq-pie": "fq_pie"}
 """Where Linux's name is another."""
 DISCIPLINES = ("drop-tail", "codel", "fq-codel", "pie", "fq-pie", "fq", "sfq", "cake", "ared")
+DRAWING = ("pie", "fq-pie", "ared")
 FLOW_QUEUES = ("fq-codel", "fq-pie", "fq", "sfq", "cake")
 MARKING = ("codel", "fq-codel", "pie", "fq-pie", "cake", "ared")
 OURS: Mapping[str, Mapping[str, Any]] = {
@@ -66,15 +67,29 @@ class Cell:
     round_trip_s: float
     ecn: bool = False
 
+    @property
+    def seeds(self) -> range:
+        """The seeds of the runs; several where the discipline draws which packets it drops."""
+        return range(1, 4 if self.discipline in DRAWING else 2)
+
 
 @dataclass(frozen=True)
 class Run:
     """The results of one side."""
 
     goodput_bps: Sequence[float]
-    retransmits: int
+    retransmits: float
     delay_s: float
     """The mean one-way delay of the sparse flow."""
+
+    @classmethod
+    def mean(cls, runs: Sequence["Run"]) -> "Run":
+        """The means of several runs."""
+        return cls(
+            [fmean(of_flow) for of_flow in zip(*(run.goodput_bps for run in runs), strict=True)],
+            fmean(run.retransmits for run in runs),
+            fmean(run.delay_s for run in runs),
+        )
 
     @property
     def total_bps(self) -> float:
@@ -83,7 +98,7 @@ class Run:
 
     @property
     def shares(self) -> list[float]:
-        """Of the flows, in the order of their congestion controls, and by size among those with the same one."""
+        """Of the flows."""
         return [goodput_bps / self.total_bps for goodput_bps in self.goodput_bps]
 
 
@@ -97,7 +112,7 @@ def cells(quick: bool) -> list[Cell]:
     return slow if quick else slow + fast
 
 
-def run_linux(cell: Cell) -> Run:
+def run_linux(cell: Cell, seed: int) -> Run:
     """One run of real Linux."""
     discipline = Discipline(
         LINUX_NAMES.get(cell.discipline, cell.discipline),
@@ -116,6 +131,7 @@ def run_linux(cell: Cell) -> Run:
             flows=[peer.Flow(name, course, peer.Course([[1]]), start_s(flow)) for flow, name in enumerate(cell.flows)],
             duration_s=DURATION_S,
             warm_up_s=WARM_UP_S,
+            seed=seed,
             probes=peer.Probes(PROBE_INTERVAL_S, PROBE_START_S, course),
             settings={"net/ipv4/tcp_ecn": "1"} if cell.ecn else {},
         )
@@ -127,10 +143,10 @@ def run_linux(cell: Cell) -> Run:
     )
 
 
-def run_here(cell: Cell) -> Run:
+def run_here(cell: Cell, seed: int) -> Run:
     """One run of this engine, and once more without warm-up: Linux's retransmissions are those of the whole run."""
     measured, whole = (
-        packet.simulate(compile_run(Scenario(document(cell, warm_up_s)).cases[0], 1), Unrecorded(), Event()).flows
+        packet.simulate(compile_run(Scenario(document(cell, warm_up_s)).cases[0], seed), Unrecorded(), Event()).flows
         for warm_up_s in (WARM_UP_S, 0)
     )
     bulk = len(cell.flows)
@@ -199,11 +215,9 @@ def document(cell: Cell, warm_up_s: int) -> Mapping[str, Any]:
 
 def run(quick: bool) -> Section:
     """All cells."""
-    kernel.built()
     compared = cells(quick)
-    jobs = [partial(side, cell) for cell in compared for side in (run_linux, run_here)]
-    runs = iter(in_parallel("Queue disciplines, against Linux", jobs))
-    sides = [(cell, next(runs), next(runs)) for cell in compared]
+    runs = both_sides("Queue disciplines, against Linux", compared, run_linux, run_here)
+    sides = [(cell, Run.mean(theirs), Run.mean(ours)) for cell, (theirs, ours) in zip(compared, runs, strict=True)]
     goodputs = [abs(ours.total_bps / theirs.total_bps - 1) for _, theirs, ours in sides]
     shares = [share_difference(theirs, ours) for _, theirs, ours in sides]
     retransmits = [
@@ -219,7 +233,7 @@ def run(quick: bool) -> Section:
         how=(
             f"Bulk flows for {DURATION_S} s, which start 0.1 s apart, over one queue; goodput and delay are of the time from {WARM_UP_S} s on. A router of Linux forwards through its own discipline, behind `htb` with a burst of one "
             f"packet (`cake` shapes itself); ours has `shaper`. Disciplines have their defaults; drop-tail holds {LIMITS['drop-tail']} packets. A sparse flow sends {PROBE_BYTES} bytes every "
-            f"{PROBE_INTERVAL_S:g} s, and its mean one-way delay is compared. One run of either side; hashes and draws differ."
+            f"{PROBE_INTERVAL_S:g} s, and its mean one-way delay is compared. Hashes and draws differ; where a discipline draws, values are means of three runs."
         ),
         columns=(
             "discipline",
@@ -275,6 +289,6 @@ def row(cell: Cell, theirs: Run, ours: Run) -> Sequence[str]:
         megabits(ours.total_bps),
         percent(ours.total_bps / theirs.total_bps),
         f"{theirs.shares[0]:.2f} / {ours.shares[0]:.2f}",
-        f"{theirs.retransmits} / {ours.retransmits}",
+        f"{theirs.retransmits:.0f} / {ours.retransmits:.0f}",
         f"{theirs.delay_s * 1e3:.1f} / {ours.delay_s * 1e3:.1f}",
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
 from statistics import fmean, median
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from bench.peers.linux import kernel
 from validation import real_linux_cells
@@ -47,6 +47,9 @@ DIFFERENCES = (
     "A mark (PSH) comes where half of the largest window ends. Linux knows the window when data is written, ours when it is sent.",
     "Linux's timers are asleep until they are due, and its clock ticks as ours does. The receiver does not close its side, so it sends no FIN.",
 )
+
+
+Outcome = TypeVar("Outcome")
 
 
 class Seeded(Protocol):
@@ -515,11 +518,11 @@ def _results(label: str, cells: Sequence[Cell]) -> list[Result]:
 
 
 def both_sides(
-    label: str, cells: Sequence[Seeded], linux: Callable[..., Run], here: Callable[..., Run]
-) -> list[tuple[list[Run], list[Run]]]:
+    label: str, cells: Sequence[Seeded], linux: Callable[..., Outcome], here: Callable[..., Outcome]
+) -> list[tuple[list[Outcome], list[Outcome]]]:
     """The runs of Linux and of this engine in each cell, seed by seed."""
     kernel.built()
-    jobs: list[Callable[[], Run]] = [
+    jobs: list[Callable[[], Outcome]] = [
         partial(side, cell, seed) for cell in cells for side in (linux, here) for seed in cell.seeds
     ]
     runs = iter(in_parallel(label, jobs))

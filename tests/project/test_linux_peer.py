@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
+from typing import Literal
 
 import pytest
 
 from bench.peers.child import PeerError, PeerMissing
 from bench.peers.linux import kernel
-from bench.peers.linux.case import Case, Course, Flow, Link
+from bench.peers.linux.case import Case, Course, Flow, Link, Probes
+from bench.peers.linux.disciplines import Discipline
 from bench.peers.linux.runs import LinuxRun, run, run_guest
 
 PAYLOAD = 1448 / 1500
@@ -70,6 +73,23 @@ def test_two_paths_carry_twice_what_one_does() -> None:
     flow = Flow("cubic", Course([[0], [1]], "round-robin"), Course([[2], [3]], "round-robin"))
     outcome = run_or_skip(Case(links, [flow], duration_s=4.0, warm_up_s=1.0))
     assert outcome.flows[0].goodput_bps == pytest.approx(2 * RATE_BPS * PAYLOAD, rel=0.005)
+
+
+@pytest.mark.parametrize("shaper", ["htb", "tbf"])
+def test_a_router_of_linux_shapes_and_gives_a_sparse_flow_a_queue_of_its_own(shaper: Literal["htb", "tbf"]) -> None:
+    """A packet lasts 2 ms. In one queue of 20 the sparse flow waits behind others, in a queue of its own behind two packets at most."""
+    outcomes = {}
+    for kind in ("pfifo", "fq_codel"):
+        discipline = Discipline(kind, RATE_BPS, shaper, limit=20)
+        case = one_flow()
+        links = [Link(1_000_000_000, 0.015, 1000, discipline=discipline), case.links[1]]
+        probes = Probes(0.1, 0.05, case.flows[0].ahead)
+        outcomes[kind] = run_or_skip(replace(case, links=links, probes=probes, warm_up_s=1.0))
+    one_queue, own_queue = outcomes["pfifo"], outcomes["fq_codel"]
+    assert one_queue.flows[0].goodput_bps == pytest.approx(RATE_BPS * PAYLOAD, rel=0.005)
+    assert 0.015 + 0.010 < fmean(one_queue.delays_s) < max(one_queue.delays_s) <= 0.015 + 0.002 * 21
+    assert len(own_queue.delays_s) == 30
+    assert max(own_queue.delays_s) <= 0.015 + 0.002 * 2
 
 
 def test_results_depend_on_the_case_alone() -> None:

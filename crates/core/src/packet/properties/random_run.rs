@@ -481,6 +481,16 @@ pub fn without_variations(mut spec: Value) -> Value {
     spec
 }
 
+/// Puts drop-tail in the place of these disciplines.
+pub fn replace_disciplines(spec: &mut Value, names: &[&str]) {
+    for link in spec["links"].as_array_mut().into_iter().flatten() {
+        let queue = &mut link["queue"];
+        if queue["discipline"].as_str().is_some_and(|name| names.contains(&name)) {
+            *queue = json!({"discipline": "drop-tail", "limit": queue["limit"]});
+        }
+    }
+}
+
 /// A run so fast that bursts arrive at a flow's ends within an epoch, with stacks and links that keep bursts together. Timeouts
 /// may expire within the same epoch.
 pub fn dense_spec() -> impl Strategy<Value = Value> {

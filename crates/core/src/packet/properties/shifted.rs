@@ -1,6 +1,6 @@
 //! A run that begins later, with all its events, has the same results: nothing counts from the time zero of the run.
 
-use super::random_run::{MS, build, run_spec, without_variations};
+use super::random_run::{MS, build, replace_disciplines, run_spec, without_variations};
 use crate::packet::Simulation;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,6 +50,8 @@ proptest! {
         // These are taken at multiples of an interval since the run's begin.
         spec["sample"] = Value::Null;
         spec["routings"][0]["link_state"] = Value::Null;
+        // Their timers count from the run's begin.
+        replace_disciplines(&mut spec, &["ared", "sfq"]);
         let is_linux = spec["stacks"].as_array().into_iter().flatten().any(|stack| stack["follows"] == "linux");
         let by = if is_linux { LINUX_PERIOD } else { PERIOD * periods };
         for (now, then) in results(&spec).into_iter().zip(results(&later(spec, by))) {

@@ -35,7 +35,7 @@ pub struct Cobalt {
     /// waits too long is dropped.
     count_of_root: Option<u32>,
     drop_next: Time,
-    blue_timer: Time,
+    blue_timer: Option<Time>,
     p_drop: u32,
     dropping: bool,
 }
@@ -50,6 +50,10 @@ impl Cobalt {
         self.count_of_root.map_or(from, |count| control_law(from, control.interval, count.max(1)))
     }
 
+    fn blue_is_due(&self, now: Time, control: &Control) -> bool {
+        self.blue_timer.is_none_or(|last| now - last > control.target)
+    }
+
     /// Counts and schedules the next drop.
     fn set_count(&mut self, count: u32, control: &Control) {
         (self.count, self.count_of_root) = (count, Some(count));
@@ -58,9 +62,9 @@ impl Cobalt {
 
     /// A packet was dropped because there was no room.
     pub fn on_full(&mut self, now: Time, control: &Control) {
-        if now.since(self.blue_timer) > control.target {
+        if self.blue_is_due(now, control) {
             self.p_drop = self.p_drop.saturating_add(P_INC);
-            self.blue_timer = now;
+            self.blue_timer = Some(now);
         }
         (self.dropping, self.drop_next) = (true, now);
         self.count = self.count.max(1);
@@ -68,9 +72,9 @@ impl Cobalt {
 
     /// It was the queue's turn, and it had no packet.
     pub fn on_empty(&mut self, now: Time, control: &Control) {
-        if self.p_drop > 0 && now.since(self.blue_timer) > control.target {
+        if self.p_drop > 0 && self.blue_is_due(now, control) {
             self.p_drop = self.p_drop.saturating_sub(P_DEC);
-            self.blue_timer = now;
+            self.blue_timer = Some(now);
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
@@ -169,11 +173,11 @@ mod tests {
     #[test]
     fn overflows_raise_the_probability_and_empty_queues_lower_it() {
         let mut cobalt = Cobalt::default();
-        for time in [6, 7, 12] {
+        for time in [1, 2, 7] {
             cobalt.on_full(Time::ZERO + MS * time, &CONTROL);
         }
         assert_eq!(cobalt.p_drop, 2 * P_INC);
-        for time in [13, 18, 24] {
+        for time in [8, 13, 19] {
             cobalt.on_empty(Time::ZERO + MS * time, &CONTROL);
         }
         assert_eq!(cobalt.p_drop, 2 * P_INC - 2 * P_DEC);

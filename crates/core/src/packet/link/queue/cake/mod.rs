@@ -92,7 +92,7 @@ impl Cake {
             limit: place.limit,
             rate: place.rate,
             // Linux: a 4096th of the bytes of a second.
-            quantum: (place.rate.0 / 8 >> 12).clamp(300, 1514) as i64,
+            quantum: (place.rate.0 / (8 << 12)).clamp(300, 1514) as i64,
             stream: place.draws,
             draws: Sequence::new(place.draws),
             queues: FxHashMap::default(),
