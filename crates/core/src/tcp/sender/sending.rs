@@ -90,7 +90,7 @@ impl Sender {
         } else {
             self.stop_unfilled();
         }
-        let limit = if by_window < by_data { LimitedBy::CongestionWindow } else { self.limit_of_data() };
+        let limit = if count < by_data { LimitedBy::CongestionWindow } else { self.limit_of_data() };
         self.limits.enter(limit, now);
         Some(Burst { segment, number, count })
     }
