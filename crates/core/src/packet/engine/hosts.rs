@@ -82,6 +82,12 @@ impl Hosts {
         &self.flows[..self.planned]
     }
 
+    /// The connection of a subflow; of another flow, itself.
+    pub(in crate::packet) fn connection_of(&self, flow: u32) -> u32 {
+        let has = |first: u32, count: u32| (first..first + count).contains(&flow);
+        self.subflows.iter().find(|(_, (first, count))| has(*first, *count)).map_or(flow, |(of, _)| *of)
+    }
+
     /// The first subflow of a connection, and their number.
     pub(in crate::packet) fn subflows_of(&self, flow: u32) -> (u32, u32) {
         self.subflows.get(&flow).copied().unwrap_or_default()
