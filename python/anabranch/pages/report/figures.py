@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.pages.report import by_size, distributions, evaluation, load, over_time, overview, routes, trade_offs
+from anabranch.pages.report import (
+    by_size,
+    delays,
+    distributions,
+    evaluation,
+    load,
+    over_time,
+    overview,
+    routes,
+    trade_offs,
+)
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import OutcomeMeasure, outcomes
 from anabranch.pages.report.parts import Figure
+
+OF_CHARTS = ("trade_offs", "map", "time", "sizes", "distributions")
+"""Sections that have charts alone."""
 
 
 def by_section(e: Evaluation, judged: list[OutcomeMeasure]) -> dict[str, list[Figure]]:
@@ -21,7 +34,7 @@ def by_section(e: Evaluation, judged: list[OutcomeMeasure]) -> dict[str, list[Fi
         "time": over_time.figures(e),
         "routes": [timeline, *routes.estimates(e.runs)] if timeline else [],
         "sizes": by_size.figures(e),
-        "distributions": distributions.figures(e),
+        "distributions": [*delays.figures(e), *distributions.figures(e)],
     }
 
 

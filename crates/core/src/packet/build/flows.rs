@@ -189,8 +189,10 @@ pub(super) fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u6
             let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
             let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
             let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
-            let trimmable = stack.messages().is_some_and(|messages| messages.trimming);
-            let sizes = sizes.with_trimming(trimmable);
+            let sizes = match stack.messages() {
+                Some(messages) => sizes.of_messages(messages.trimming),
+                None => sizes,
+            };
             Ok(if stack.follows == Follows::Linux { sizes.with_options() } else { sizes })
         }
     }

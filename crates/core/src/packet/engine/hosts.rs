@@ -8,8 +8,9 @@ use crate::packet::engine::messages::MessageHosts;
 use crate::packet::engine::subflows::all;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::forwarding::RouteRef;
+use crate::packet::hosts::delays::{self, DelayFigures, FlowDelays};
 use crate::packet::hosts::flow::{Connection, Datagrams, EntropyEnds, Flow, FlowIdentity, FlowState, Writer};
-use crate::packet::link::packet::{ACK, Packet, SYN};
+use crate::packet::link::packet::{ACK, HAS_SACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{NodeId, RunSpec, TransportSpec};
 use crate::tcp::receiver::Receiver;
@@ -34,6 +35,8 @@ pub struct Hosts {
     planned: usize,
     /// The first subflow of each connection that has subflows, and their number.
     subflows: FxHashMap<u32, (u32, u32)>,
+    /// By flow, if the run asks for delays.
+    delays: Vec<FlowDelays>,
     dependencies: Dependencies,
     /// Flows whose start is known, in the order of their start, and how many of these have started.
     starts: Vec<u32>,
@@ -61,6 +64,7 @@ impl Hosts {
         Hosts {
             planned: flows.iter().take_while(|flow| !matches!(flow.state, FlowState::Subflow(_))).count(),
             subflows,
+            delays: vec![FlowDelays::default(); if spec.delays { flows.len() } else { 0 }],
             flows,
             dependencies,
             starts,
@@ -109,9 +113,26 @@ impl Hosts {
         &mut self.flows
     }
 
-    /// Resets peaks and stalls when the warm-up is over.
+    /// Resets peaks, stalls and delays when the warm-up is over.
     pub(in crate::packet) fn forget_peaks(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.state.forget_peaks());
+        for (delays, flow) in self.delays.iter_mut().zip(&mut self.flows) {
+            *delays = FlowDelays::default();
+            if let FlowState::Tcp(connection) = &mut flow.state {
+                connection.sender.record_round_trips();
+            }
+        }
+    }
+
+    /// Figures about the delays of a flow.
+    pub(in crate::packet) fn delay_figures(&self, flow: usize) -> DelayFigures {
+        let Some(FlowDelays { one_way, round_trips }) = self.delays.get(flow) else { return DelayFigures::UNKNOWN };
+        let round_trips = match &self.flows[flow].state {
+            FlowState::Tcp(connection) => connection.sender.rtt().recorded(),
+            FlowState::Finished(_) => Some(round_trips),
+            _ => None,
+        };
+        DelayFigures::new(one_way, round_trips)
     }
 }
 
@@ -122,7 +143,7 @@ impl Hosts {
         #[cfg(test)]
         {
             context.network.count_at_hosts(0, 1);
-            context.network.log_at_host(crate::packet::engine::network::HostEvent::Come(packet));
+            context.network.log_at_host(crate::packet::engine::network::HostEvent::Come(packet, context.now()));
         }
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
@@ -132,7 +153,10 @@ impl Hosts {
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].state {
-            FlowState::Udp(datagrams) => datagrams.take(packet.segment()),
+            FlowState::Udp(datagrams) => {
+                datagrams.take(packet.segment());
+                context.network.discard(packet);
+            }
             FlowState::Message(_) => self.deliver_to_message(words, context),
             FlowState::Subflow(of) => {
                 let of = *of;
@@ -153,6 +177,9 @@ impl Hosts {
     fn deliver_data<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         let index = packet.flow();
+        if packet.has(HAS_SACK) && !self.delays.is_empty() {
+            self.record_delay(&packet, context);
+        }
         let flow = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
@@ -177,6 +204,20 @@ impl Hosts {
         }
         if has_ended {
             self.on_delivered(index, context);
+        }
+    }
+
+    /// Records the delay of a data packet that arrives before its flow retires; that of a subflow for its connection.
+    #[inline(never)]
+    fn record_delay<L: EventLoop>(&mut self, packet: &Packet, context: &HostContext<L>) {
+        let flow = match self.flows[packet.flow() as usize].state {
+            FlowState::Finished(_) => return,
+            FlowState::Subflow(of) => of,
+            _ => packet.flow(),
+        };
+        let counts = delays::counts(packet);
+        if let Some(sent) = context.network.pool().sent(packet.number()).filter(|_| counts) {
+            self.delays[flow as usize].one_way.record(sent, context.now());
         }
     }
 
@@ -455,6 +496,9 @@ impl Hosts {
                 let random = Stream::new(context.spec.seed, Purpose::Congestion, u64::from(index));
                 let mut sender = Sender::new(stack, paths, random);
                 sender.share_settings(&mut self.common_settings[stack_index]);
+                if !self.delays.is_empty() {
+                    sender.record_round_trips();
+                }
                 let writer = if group.application.writes_at_once() {
                     let sizes = context.network.sizes(index);
                     sender.write(context.now(), sizes.segments());
@@ -508,9 +552,15 @@ impl Hosts {
             return; // there was one more at this instant
         }
         let mut next = Time::NEVER;
-        let Hosts { flows, done, .. } = self;
+        let Hosts { flows, done, delays, .. } = self;
         done.retain(|(at, flow)| {
             let state = &mut flows[*flow as usize].state;
+            if *at <= now
+                && let (FlowState::Tcp(connection), Some(delays)) = (&*state, delays.get_mut(*flow as usize))
+                && let Some(recorded) = connection.sender.rtt().recorded()
+            {
+                delays.round_trips = recorded.clone();
+            }
             if *at <= now && matches!(state, FlowState::Tcp(_) | FlowState::Message(_) | FlowState::Multipath(_)) {
                 let counters = state.counters(now, context.network.sizes(*flow).last_segment);
                 let retired = std::mem::replace(state, FlowState::Finished(Box::new(counters)));

@@ -7,6 +7,7 @@ use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::{ACK, HAS_SACK, LOST, Packet};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::link::sack_pool::SackPool;
 use crate::packet::link::{Link, LinksView, Offer};
 use crate::packet::link_state::estimate::Estimate;
@@ -38,10 +39,10 @@ pub struct Network {
 /// A packet at a host.
 #[cfg(test)]
 pub(in crate::packet) enum HostEvent {
-    /// A host sends it, with the number that selectors see.
-    Sent(Packet, u32),
-    /// The packet has reached its host.
-    Come(Packet),
+    /// A host sends it at this time, with the number that selectors see.
+    Sent(Packet, u32, Time),
+    /// The packet has reached its host at this time.
+    Come(Packet, Time),
 }
 
 /// A link, with the state that its queue needs to accept packets.
@@ -233,8 +234,33 @@ impl Network {
         on_drop: impl FnMut(Packet),
     ) -> Offer {
         let packet = Packet::from_words(words);
+        let flow = FlowKey { flow: packet.flow(), reverse: packet.has(ACK), entropy: self.entropy(&packet) };
+        self.offer_of_flow(now, link, packet, flow, on_drop)
+    }
+
+    /// The entropy value of a packet; zero if its flow chooses none. The handshake of TCP has none.
+    fn entropy(&self, packet: &Packet) -> u32 {
+        let number = packet.number();
+        match (self.sizes(packet.flow()).numbers_are_entropy(), packet.has(HAS_SACK)) {
+            (true, true) => self.pool.number(number),
+            (true, false) => number,
+            (false, true) => self.pool.announcement(number).and_then(|announcement| announcement.value).unwrap_or(0),
+            (false, false) => 0,
+        }
+    }
+
+    /// [`Self::offer_to_any`] of a packet of this flow.
+    #[inline]
+    pub(in crate::packet) fn offer_of_flow(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packet: Packet,
+        flow: FlowKey,
+        on_drop: impl FnMut(Packet),
+    ) -> Offer {
         let Network { links, sizes, fifos, dropped, .. } = self;
-        let offer = links[link as usize].offer_to_any(now, packet, sizes, fifos, dropped);
+        let offer = links[link as usize].offer_to_any(now, packet, flow, sizes, fifos, dropped);
         if offer == Offer::Dropped {
             self.discard(packet);
         }
@@ -470,9 +496,9 @@ impl Network {
         Some(Measurement { due, computes, estimates: has_sampled.then(|| controller.estimates()) })
     }
 
-    /// Resets the longest waits when the warm-up is over.
-    pub(in crate::packet) fn forget_longest_waits(&mut self) {
-        self.links.iter_mut().for_each(Link::forget_longest_wait);
+    /// Resets the waits when the warm-up is over.
+    pub(in crate::packet) fn forget_waits(&mut self) {
+        self.links.iter_mut().for_each(Link::forget_waits);
     }
 }
 

@@ -29,13 +29,14 @@ mod transmit;
 pub mod varying;
 mod wire;
 
+use crate::histogram::Histogram;
 use crate::packet::link::backlog::Backlog;
 use crate::packet::link::counters::Meter;
 use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::Discipline;
+use crate::packet::link::queue::{Discipline, Place};
 use crate::packet::link::varying::{Schedules, Varying};
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
@@ -98,6 +99,8 @@ pub struct Link {
     backlog: Option<Box<Backlog>>,
     /// Only if a routing measures the link.
     meter: Option<Box<Meter>>,
+    /// Only if the run asks for delays: the waits since the end of the warm-up.
+    waits: Option<Box<Histogram>>,
     /// Only if the rate or the delay varies.
     varying: Option<Box<Varying>>,
     discipline: Discipline,
@@ -108,7 +111,7 @@ impl Link {
     pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, index: u32) -> Link {
         let limit = spec.queue.limit;
         let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
-        let discipline = spec.queue.discipline.build(limit, draws);
+        let discipline = spec.queue.discipline.build(Place { limit, rate: spec.rate, draws });
         let needs_backlog = match discipline {
             Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
             Discipline::AtService(_) => false,
@@ -146,6 +149,7 @@ impl Link {
             delivered_last: (Time::ZERO, 0),
             backlog: (needs_backlog && varying.is_none()).then(Box::default),
             meter: None,
+            waits: None,
             varying,
             discipline,
         };
@@ -159,12 +163,14 @@ impl Link {
             && !self.delivers_early
             && !self.watched
             && self.meter.is_none()
+            && self.waits.is_none()
             && self.varying.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
         self.uninstrumented = self.simple && !self.captured && !self.loses;
     }
 
-    /// Whether the link is up, neither measured nor watched, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. Then
+    /// Whether the link is up, neither measured nor watched, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. No
+    /// waits are recorded. Then
     /// [`Self::offer`] and [`Self::fifo`] are all that it needs.
     #[inline(always)]
     pub fn is_simple(&self) -> bool {
@@ -273,6 +279,12 @@ impl Link {
         self.classify();
     }
 
+    /// Records the wait of each packet, from now on.
+    pub fn record_waits(&mut self) {
+        self.waits = Some(Box::default());
+        self.classify();
+    }
+
     /// Allows packets to be removed up to `epoch` before they arrive. If this exceeds the delay, a removed packet may not have departed.
     pub fn set_epoch_length(&mut self, epoch: Duration) {
         self.delivers_early = epoch > self.delay;
@@ -333,6 +345,7 @@ impl Link {
 mod tests {
     use super::*;
     use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::packet::link::queue::FlowKey;
     use crate::packet::properties::link_oracle;
     use serde_json::json;
 
@@ -345,12 +358,13 @@ mod tests {
         let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
         let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
         let packet = Packet::new(0, 0, 0, 0);
-        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, &sizes, &mut fifos, &mut Vec::new()));
+        let flow = FlowKey::of(&packet);
+        let first = [0; 10].map(|_| link.offer_to_any(Time::ZERO, packet, flow, &sizes, &mut fifos, &mut Vec::new()));
         assert_eq!(first[9], Offer::Dropped);
         link.fail(Time::ZERO + Duration::from_millis(5), &sizes, &mut fifos);
         link.repair();
         let second = Time::ZERO + Duration::from_secs(1);
-        let later = link.offer_to_any(second, packet, &sizes, &mut fifos, &mut Vec::new());
+        let later = link.offer_to_any(second, packet, flow, &sizes, &mut fifos, &mut Vec::new());
         assert_ne!(later, Offer::Dropped);
     }
 }

@@ -4,7 +4,7 @@ use super::Link;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{LOST, MARK, Packet};
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::{Admission, Arrival, Coming, Decision, Discipline};
+use crate::packet::link::queue::{Admission, Arrival, Coming, Decision, Discipline, FlowKey};
 use crate::spec::QueueLimit;
 use crate::units::Time;
 
@@ -45,11 +45,12 @@ impl Link {
         if was_empty { Offer::Due(arrival) } else { Offer::Queued }
     }
 
-    /// Offers a packet to any link. Adds packets that the queue drops in its place to `dropped`.
+    /// Offers a packet of a flow to any link. Adds packets that the queue drops in its place to `dropped`.
     pub fn offer_to_any(
         &mut self,
         now: Time,
         mut packet: Packet,
+        flow: FlowKey,
         sizes: &FlowSizes,
         fifos: &mut FifoStore,
         dropped: &mut Vec<Packet>,
@@ -61,8 +62,10 @@ impl Link {
         }
         self.counters.offered += 1;
         let was_due = self.next_event();
+        let transmitting = (self.busy_until > now).then_some(self.last_size);
+        let coming = Coming { now, flow, transmitting, at_last_hop: self.leads_to_host };
         let admits = if self.decides_at_service() {
-            self.admits_at_service(now, &mut packet, sizes, dropped)
+            self.admits_at_service(&coming, &mut packet, sizes, dropped)
         } else {
             self.admits(now, &mut packet, sizes, fifos)
         };
@@ -84,13 +87,14 @@ impl Link {
             {
                 varying.plan_service(now);
             }
-            queue.enqueue(now, packet, size);
+            queue.enqueue(packet, size, &coming);
             self.waiting += 1;
         } else {
             if let Discipline::AtService(queue) = &mut self.discipline {
-                queue.pass(&packet);
+                queue.pass(packet, size, &coming, sizes);
             }
-            self.transmit_on_any(now, packet, size, fifos);
+            let wait = self.transmit_on_any(now, packet, size, fifos);
+            self.record_wait(wait);
             self.record_offer(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.on_enter(size, &self.fifo);
@@ -122,22 +126,25 @@ impl Link {
         }
     }
 
-    /// Whether a queue that decides at its service accepts the packet. It may cut the packet, and it may cut or drop packets that wait.
+    /// Whether a queue that decides at its service accepts the packet. It may cut or mark the packet, and it may cut or drop packets that wait.
     fn admits_at_service(
         &mut self,
-        now: Time,
+        coming: &Coming,
         packet: &mut Packet,
         sizes: &FlowSizes,
         dropped: &mut Vec<Packet>,
     ) -> bool {
         let Discipline::AtService(queue) = &mut self.discipline else { return true };
-        let transmitting = (self.busy_until > now).then_some(self.last_size);
         let dropped_before = dropped.len();
-        let admission = queue.admit(packet, &Coming { transmitting, at_last_hop: self.leads_to_host }, sizes, dropped);
+        let admission = queue.admit(packet, coming, sizes, dropped);
         let others = (dropped.len() - dropped_before) as u32;
         self.counters.queue_drops += u64::from(others);
         self.waiting -= others;
         self.counters.trimmed += u64::from(admission == Admission::AcceptedAndCut);
+        if admission == Admission::AcceptedAndMarked {
+            packet.set_flags(MARK);
+            self.counters.marks += 1;
+        }
         admission != Admission::Refused
     }
 

@@ -71,6 +71,17 @@ impl std::ops::Index<usize> for FlowSizes {
 /// Bytes of the headers of a segment with timestamps: IPv4, TCP and the option.
 const WITH_TIMESTAMPS: u16 = 52;
 
+/// Whose sizes they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// A flow of TCP or UDP.
+    Flow,
+    /// A flow of a message transport.
+    Messages,
+    /// One packet, with its own `ecn_capable`.
+    Packet,
+}
+
 /// The sizes of a flow's packets on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSizes {
@@ -80,8 +91,8 @@ pub struct PacketSizes {
     pub ecn_capable: bool,
     /// Whether queues may cut the payload of its data: the flow is of a message transport.
     pub trimmable: bool,
-    /// Whether these are the sizes of one packet, with its own `ecn_capable`.
-    is_of_packet: bool,
+    /// Whose sizes these are.
+    of: Owner,
     /// Bytes by which options make a SYN longer than a packet without data. If there are any, the SACK option makes an ACK longer.
     syn_options: u8,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
@@ -95,7 +106,7 @@ impl PacketSizes {
             by_kind: [full, last, header, header],
             ecn_capable,
             trimmable: false,
-            is_of_packet: false,
+            of: Owner::Flow,
             syn_options: 0,
             last_segment,
         }
@@ -103,12 +114,17 @@ impl PacketSizes {
 
     /// Sizes of one packet, which has segment 0, in a flow with full packets of `full` bytes.
     pub const fn of_packet(full: u16, size: u16, ecn_capable: bool) -> PacketSizes {
-        PacketSizes { is_of_packet: true, ..PacketSizes::new(full, size, size, ecn_capable, 0) }
+        PacketSizes { of: Owner::Packet, ..PacketSizes::new(full, size, size, ecn_capable, 0) }
     }
 
-    /// The sizes, of data that queues may cut or not.
-    pub const fn with_trimming(self, trimmable: bool) -> PacketSizes {
-        PacketSizes { trimmable, ..self }
+    /// The sizes, of messages, whose data queues may cut or not.
+    pub const fn of_messages(self, trimmable: bool) -> PacketSizes {
+        PacketSizes { of: Owner::Messages, trimmable, ..self }
+    }
+
+    /// Whether the number of each packet is its entropy value, as in message transports.
+    pub fn numbers_are_entropy(&self) -> bool {
+        self.of == Owner::Messages
     }
 
     /// The sizes, with SYNs and ACKs that are longer by their options. A SYN of Linux has MSS, SACK permitted and window scale, in 12 bytes.
@@ -137,7 +153,7 @@ impl PacketSizes {
     /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN, FIN or retransmission (RFC 3168 sections
     /// 6.1.1, 6.1.4 and 6.1.5). Retransmissions of message transports may be marked, because that rule is TCP's.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        if self.is_of_packet {
+        if self.of == Owner::Packet {
             return self.ecn_capable;
         }
         let unmarked = if self.trimmable { ACK | TRIMMED } else { ACK | SYN | RETRANSMISSION };

@@ -3,6 +3,7 @@
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::link::queue::codel::{self, Codel};
 use crate::packet::link::queue::{Decision, ecn_threshold};
 use crate::packet::link::varying::Schedules;
@@ -39,6 +40,7 @@ pub fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
         rate_schedule: None,
         delay_schedule: None,
         jitter: None,
+        shaper: None,
     }
 }
 
@@ -89,7 +91,7 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         let offer = if link.is_simple() {
             link.offer::<true>(packet.at, sent, sizes[index].of(&sent), &mut lines)
         } else {
-            link.offer_to_any(packet.at, sent, &sizes, &mut lines, &mut Vec::new())
+            link.offer_to_any(packet.at, sent, FlowKey::of(&sent), &sizes, &mut lines, &mut Vec::new())
         };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),

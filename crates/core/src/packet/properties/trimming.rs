@@ -7,6 +7,7 @@ use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{ACK, AT_LAST_HOP, MARK, Packet, TRIMMED};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::link::queue::trimming::Parameters;
 use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
@@ -79,7 +80,8 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Vec<Option<Fate>> {
         run_until(&mut link, &mut fifos, &mut dropped, packet.at);
         let flags = if packet.kind == Kind::Control { ACK } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
-        refused += u64::from(link.offer_to_any(packet.at, sent, &sizes, &mut fifos, &mut dropped) == Offer::Dropped);
+        let offer = link.offer_to_any(packet.at, sent, FlowKey::of(&sent), &sizes, &mut fifos, &mut dropped);
+        refused += u64::from(offer == Offer::Dropped);
         let counters = link.counters(packet.at, &sizes, &fifos);
         let inside = link.packets_inside() as u64;
         assert_eq!(counters.queue_drops, refused + dropped.len() as u64);
@@ -289,7 +291,7 @@ fn incast() -> impl Strategy<Value = Value> {
             json!({"seed": seed, "duration": 300 * MS, "warm_up": 0, "sample": 50 * MS,
                 "nodes": (0..leaf + 4).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": [],
                 "schedules": [], "traffic": (0..senders).map(group).collect::<Vec<_>>(), "events": [], "captures": [],
-                "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": select,
+                "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": {"name": select},
                     "per": {"unit": "packet"}, "hash": ["source-port"], "acks": null, "reconverge": null,
                     "link_state": null}]})
         },

@@ -5,6 +5,7 @@ use crate::packet::Simulation;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::FlowKey;
 use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
 use crate::spec::{LinkSpec, ScheduleSpec};
@@ -45,7 +46,9 @@ fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (
     for (index, (at, _)) in coming.iter().enumerate() {
         deliver(&mut link, &mut fifos, Time(*at));
         let packet = Packet::new(index as u32, 0, 0, 0);
-        if link.offer_to_any(Time(*at), packet, &sizes, &mut fifos, &mut Vec::new()) == Offer::Dropped {
+        if link.offer_to_any(Time(*at), packet, FlowKey::of(&packet), &sizes, &mut fifos, &mut Vec::new())
+            == Offer::Dropped
+        {
             dropped.push(index);
         }
     }
@@ -145,7 +148,8 @@ fn read_at(schedules: &Value, coming: &Coming, readings: &[u64]) -> Vec<(u64, u6
             while link.next_event() <= Time(*at) {
                 link.on_arrival(&sizes, &mut fifos);
             }
-            link.offer_to_any(Time(*at), Packet::new(index as u32, 0, 0, 0), &sizes, &mut fifos, &mut Vec::new());
+            let packet = Packet::new(index as u32, 0, 0, 0);
+            link.offer_to_any(Time(*at), packet, FlowKey::of(&packet), &sizes, &mut fifos, &mut Vec::new());
         }
         let counters = link.counters(Time(*reading), &sizes, &fifos);
         read.push((counters.busy.0 - busy, counters.possible.0 - possible));
@@ -326,5 +330,30 @@ proptest! {
                 prop_assert_eq!(fixed.bits(), varying.bits(), "{}", column);
             }
         }
+    }
+}
+
+/// 8 Mbit/s fill a bucket of 2000 bytes; the line takes 0.1 ms for a packet of 1000. With tbf two packets leave at once, and the third when the bucket has
+/// its bytes, 1 ms after the start. With htb it leaves at once too, because the bucket is not below zero, and the fourth once it is no longer.
+#[test]
+fn a_shaper_lets_its_burst_pass_at_the_rate_of_the_line() {
+    let tenth = MS / 10;
+    for (kind, begins) in [("htb", [0, 1, 2, 10, 20]), ("tbf", [0, 1, 10, 20, 30])] {
+        let changes = json!({"shaper": {"kind": kind, "burst": 2000, "line": 80_000_000}});
+        let start = 1000 * MS;
+        let (arrivals, _) = through(&changes, &json!([]), 1000, &[(start, 1000); 5]);
+        let expected = begins.map(|begin| start + (begin + 1) * tenth + 3 * MS);
+        assert_eq!(arrivals.iter().map(|(_, at)| *at).collect::<Vec<_>>(), expected, "{kind}");
+    }
+}
+
+proptest! {
+    /// A bucket that holds nothing, in front of a line of the same rate, changes nothing.
+    #[test]
+    fn a_shaper_without_burst_is_a_plain_link(gaps in prop::collection::vec((0u64..3 * MS, 40u16..1500), 1..100)) {
+        let mut at = 0;
+        let coming: Vec<(u64, u16)> = gaps.into_iter().map(|(gap, size)| { at += gap; (at, size) }).collect();
+        let shaped = json!({"shaper": {"kind": "htb", "burst": 0, "line": 8_000_000}});
+        prop_assert_eq!(through(&shaped, &json!([]), 20, &coming), through(&json!({}), &json!([]), 20, &coming));
     }
 }

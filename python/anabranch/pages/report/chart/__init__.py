@@ -9,8 +9,9 @@ from anabranch.pages.report.chart.bars import UPRIGHT_BARS, goodput_bars, height
 from anabranch.pages.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.pages.report.chart.empirical import distributions
 from anabranch.pages.report.chart.load_map import link_map
-from anabranch.pages.report.chart.measure import Measure, digits, rate, seconds, three_digits, with_interval
+from anabranch.pages.report.chart.measure import Measure, digits, interval, rate, seconds, three_digits, with_interval
 from anabranch.pages.report.chart.over_time import link_estimates, link_time_series, time_series
+from anabranch.pages.report.chart.ranges import delay_ranges
 from anabranch.pages.report.chart.sizes import by_size
 from anabranch.pages.report.chart.timeline import route_timeline
 from anabranch.pages.report.chart.trade_off import pareto
@@ -21,11 +22,13 @@ __all__ = [
     "UPRIGHT_BARS",
     "Measure",
     "by_size",
+    "delay_ranges",
     "digits",
     "distinct_colours",
     "distributions",
     "goodput_bars",
     "height_of_bars",
+    "interval",
     "link_estimates",
     "link_map",
     "link_time_series",

@@ -1,8 +1,6 @@
 //! Drops a packet that finds the queue full, and no other.
 
-use super::{Build, Discipline};
-use crate::rng::Stream;
-use crate::spec::QueueLimit;
+use super::{Build, Discipline, Place};
 
 crate::parameters! {
     /// None: the limit belongs to every queue.
@@ -10,7 +8,7 @@ crate::parameters! {
 }
 
 impl Build for Parameters {
-    fn build(&self, _limit: QueueLimit, _draws: Stream) -> Discipline {
+    fn build(&self, _place: Place) -> Discipline {
         Discipline::DropTail
     }
 }

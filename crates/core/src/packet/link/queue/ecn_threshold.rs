@@ -1,8 +1,6 @@
 //! Marks every ECN-capable packet that finds a backlog at or above a threshold (DCTCP's queue, RFC 8257 section 3.1).
 
-use super::{Arrival, Build, Decision, Discipline, OnArrival};
-use crate::rng::Stream;
-use crate::spec::QueueLimit;
+use super::{Arrival, Build, Decision, Discipline, OnArrival, Place};
 
 crate::parameters! {
     /// The threshold.
@@ -13,7 +11,7 @@ crate::parameters! {
 }
 
 impl Build for Parameters {
-    fn build(&self, _limit: QueueLimit, _draws: Stream) -> Discipline {
+    fn build(&self, _place: Place) -> Discipline {
         Discipline::OnArrival(Box::new(*self))
     }
 

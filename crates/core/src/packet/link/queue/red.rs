@@ -1,9 +1,8 @@
 //! Random early detection (Floyd and Jacobson 1993) with the gentle slope above the maximum threshold (Floyd 2000).
 
-use super::{Arrival, Build, Decision, Discipline, OnArrival};
+use super::{Arrival, Build, Decision, Discipline, OnArrival, Place};
 use crate::parameters::Share;
 use crate::rng::Stream;
-use crate::spec::QueueLimit;
 
 crate::parameters! {
     /// The thresholds.
@@ -31,8 +30,8 @@ fn is_ordered(parameters: &Parameters) -> Result<(), String> {
 }
 
 impl Build for Parameters {
-    fn build(&self, _limit: QueueLimit, draws: Stream) -> Discipline {
-        Discipline::OnArrival(Box::new(Red::new(*self, draws)))
+    fn build(&self, place: Place) -> Discipline {
+        Discipline::OnArrival(Box::new(Red::new(*self, place.draws)))
     }
 
     fn marks(&self) -> bool {

@@ -4,7 +4,7 @@
 //! Control packets have no payload: ACKs, and data that a queue has cut. They go first. Each class has its own limit, in which its packet in
 //! transmission counts. A control packet that finds no room is dropped.
 
-use super::{Admission, AtService, Build, Coming, Dequeued, Discipline};
+use super::{Admission, AtService, Build, Coming, Dequeued, Discipline, Place};
 use crate::packet::link::packet::{ACK, AT_LAST_HOP, Packet, TRIMMED, flag_if};
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::parameters::Share;
@@ -34,8 +34,8 @@ fn is_ordered(parameters: &Parameters) -> Result<(), String> {
 }
 
 impl Build for Parameters {
-    fn build(&self, limit: QueueLimit, draws: Stream) -> Discipline {
-        Discipline::AtService(Box::new(Trimming::new(*self, limit, draws)))
+    fn build(&self, place: Place) -> Discipline {
+        Discipline::AtService(Box::new(Trimming::new(*self, place.limit, place.draws)))
     }
 
     fn marks(&self) -> bool {
@@ -174,12 +174,12 @@ impl AtService for Trimming {
         }
     }
 
-    fn enqueue(&mut self, now: Time, packet: Packet, size: u32) {
-        self.line(Class::of(&packet)).push(now, packet, size);
+    fn enqueue(&mut self, packet: Packet, size: u32, coming: &Coming) {
+        self.line(Class::of(&packet)).push(coming.now, packet, size);
     }
 
-    fn pass(&mut self, packet: &Packet) {
-        self.transmitted = Class::of(packet);
+    fn pass(&mut self, packet: Packet, _size: u32, _coming: &Coming, _sizes: &FlowSizes) {
+        self.transmitted = Class::of(&packet);
     }
 
     fn dequeue(&mut self, _now: Time, sizes: &FlowSizes, _dropped: &mut Vec<Packet>) -> Option<Dequeued> {
