@@ -204,7 +204,9 @@ class _Stack(Table):
     @model_validator(mode="after")
     def _complete(self) -> "_Stack":
         if self.protocol.name == "mptcp" and self.entropy is not None:
-            raise ValueError('entropy has no meaning with protocol = "mptcp": a subflow stays on its path; leave it out')
+            raise ValueError(
+                'entropy has no meaning with protocol = "mptcp": a subflow stays on its path; leave it out'
+            )
         if self.protocol.name == "uet":
             for key in self.model_fields_set - _OF_MESSAGES:
                 raise ValueError(f'{key} has no meaning with protocol = "{self.protocol.name}": leave it out')

@@ -1,12 +1,12 @@
 //! The sender of a connection: gives data to subflows, and remembers where each segment is.
 //!
-//! A subflow that times out may have lost its path. What it has not delivered is then also sent on another subflow (RFC 8684 section 3.3.6).
+//! A subflow that times out may have lost its path. Its undelivered segments are then also sent on another subflow (RFC 8684 section 3.3.6).
 
 use super::scheduler::{Scheduler, SchedulerChoice, Subflow, View};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a subflow carries.
+/// The data that a subflow carries.
 #[derive(Debug, Clone, Default)]
 struct Mapping {
     /// The data sequence numbers of its segments from `first` on.
