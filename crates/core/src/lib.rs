@@ -5,6 +5,7 @@
 pub mod drill;
 pub mod entropy;
 pub mod histogram;
+pub mod mptcp;
 pub mod packet;
 pub mod parameters;
 pub mod predict;

@@ -466,10 +466,18 @@ impl RunSpec {
         format!("{} -> {}", name(src), name(dst))
     }
 
-    /// The parameters of a group that sends messages; `None` for TCP and UDP.
+    /// The parameters of a group that sends messages; `None` for others.
     pub fn messages_of(&self, group: &TrafficSpec) -> Option<&crate::uet::Parameters> {
         match group.transport {
             TransportSpec::Tcp { stack } => self.stacks[stack].messages(),
+            TransportSpec::Udp { .. } => None,
+        }
+    }
+
+    /// The subflows of a group's connections; `None` if they have none.
+    pub fn subflows_of(&self, group: &TrafficSpec) -> Option<&crate::mptcp::Parameters> {
+        match group.transport {
+            TransportSpec::Tcp { stack } => self.stacks[stack].subflows(),
             TransportSpec::Udp { .. } => None,
         }
     }

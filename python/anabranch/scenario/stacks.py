@@ -97,6 +97,15 @@ _UET: dict[str, Any] = {
 }
 """Settings of a transport of messages besides its control."""
 
+_MPTCP: dict[str, Any] = {
+    "protocol": "mptcp",
+    "detection": "rack-tlp",
+    "mss": "1440B",
+    "header": "60B",
+}
+"""Settings of Multipath TCP besides its congestion control. The headers have 20 bytes more: the option with the data sequence number and
+the data acknowledgement (RFC 8684 section 3.3)."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     **{one["name"]: {"congestion": one["name"], "detection": "dup-ack"} for one in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
@@ -124,6 +133,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         )
     },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
+    **{f"mptcp-{name}": {"congestion": name} | _MPTCP for name in ("lia", "olia", "balia", "cubic")},
     "uet-nscc": {"protocol": {"name": "uet", "control": "nscc"}} | _UET,
     "uet-rccc": {"protocol": {"name": "uet", "control": "rccc"}} | _UET,
     "uet-both": {"protocol": {"name": "uet", "control": "both"}} | _UET,
@@ -174,7 +184,7 @@ class _Stack(Table):
     protocol: Protocol = Field(
         "tcp",
         validate_default=True,
-        description="TCP, or a transport of messages whose packets may arrive in any order. With `uet`, only `entropy`, `mss`, `header` and `ecn` have a meaning beside it.",
+        description="TCP; several subflows of TCP, each on a path of its own (`mptcp`); or a transport of messages whose packets may arrive in any order (`uet`). With `uet`, only `entropy`, `mss`, `header` and `ecn` have a meaning beside it.",
     )
     entropy: Entropy | None = Field(
         None,
@@ -193,7 +203,11 @@ class _Stack(Table):
 
     @model_validator(mode="after")
     def _complete(self) -> "_Stack":
-        if self.protocol.name != "tcp":
+        if self.protocol.name == "mptcp" and self.entropy is not None:
+            raise ValueError(
+                'entropy has no meaning with protocol = "mptcp": a subflow stays on its path; leave it out'
+            )
+        if self.protocol.name == "uet":
             for key in self.model_fields_set - _OF_MESSAGES:
                 raise ValueError(f'{key} has no meaning with protocol = "{self.protocol.name}": leave it out')
         if units.duration(self.min_rto) > units.duration(self.max_rto):

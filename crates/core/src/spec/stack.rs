@@ -4,6 +4,7 @@
 //! compiled run follow from that.
 
 use crate::entropy::EntropySpec;
+use crate::mptcp;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::detection::{DetectionSpec, dup_ack, rack_tlp};
 use crate::tcp::rtt::CLOCK_GRANULARITY;
@@ -110,6 +111,8 @@ crate::algorithm_registry! {
     pub enum ProtocolSpec {
         /// A byte stream in order (RFC 9293).
         Tcp = "tcp": tcp,
+        /// Several subflows of TCP, each on a path of its own (RFC 8684).
+        MpTcp = "mptcp": mptcp,
         /// Messages whose packets arrive in any order (Ultra Ethernet 1.0); congestion, slow_start, detection and ack have no meaning.
         Uet = "uet": uet,
     }
@@ -210,11 +213,19 @@ impl StackSpec {
         }
     }
 
-    /// The parameters of a transport of messages; `None` for TCP.
+    /// The parameters of a transport of messages; `None` for others.
     pub fn messages(&self) -> Option<&uet::Parameters> {
         match &self.protocol {
-            ProtocolSpec::Tcp(_) => None,
             ProtocolSpec::Uet(parameters) => Some(parameters),
+            ProtocolSpec::Tcp(_) | ProtocolSpec::MpTcp(_) => None,
+        }
+    }
+
+    /// The subflows of a connection; `None` if it has none.
+    pub fn subflows(&self) -> Option<&mptcp::Parameters> {
+        match &self.protocol {
+            ProtocolSpec::MpTcp(parameters) => Some(parameters),
+            ProtocolSpec::Tcp(_) | ProtocolSpec::Uet(_) => None,
         }
     }
 

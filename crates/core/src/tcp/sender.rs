@@ -15,6 +15,7 @@ mod recovery;
 mod sending;
 
 use super::congestion::cached_control::CachedControl;
+use super::congestion::coupled::Coupling;
 use super::congestion::{CongestionControl, FlowContext};
 use super::detection::DetectorContext;
 use super::detection::shortcuts::DetectorShortcuts;
@@ -192,6 +193,11 @@ pub struct Sender {
 impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
+        Sender::coupled(stack, paths, random, Coupling::default())
+    }
+
+    /// The sender of a subflow, which has this place among those of its connection.
+    pub fn coupled(stack: &StackSpec, paths: u32, random: Stream, coupling: Coupling) -> Sender {
         let congestion = stack.congestion.build(FlowContext {
             initial_window: stack.initial_window,
             slow_start: stack.slow_start,
@@ -200,6 +206,7 @@ impl Sender {
             pacing: stack.pacing,
             hz: stack.hz,
             random,
+            coupling,
         });
         let (rules, linux) = linux::rules_of(stack);
         let flow = DetectorContext { sack: stack.sack, evidence: rules.evidence, paths };
@@ -304,6 +311,11 @@ impl Sender {
     #[inline(always)]
     fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::Opening { .. })
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        !self.is_opening()
     }
 
     #[inline(always)]

@@ -92,7 +92,9 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         return StackError(f"stack '{stack['name']}', {key}: the kernel engine runs Linux's TCP: {reason}")
 
     if "protocol" in stack:
-        raise refuse("protocol", 'use "tcp"')
+        has_subflows = stack["protocol"]["name"] == "mptcp"
+        reason = "its subflows need an address for each path, and the emulated hosts have one; " if has_subflows else ""
+        raise refuse("protocol", f'{reason}use "tcp"')
     if stack["follows"] != "linux":
         raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)

@@ -16,7 +16,7 @@ impl<L: EventLoop> Engine<L> {
         let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit)).collect();
         let smallest = limits.iter().min().copied().unwrap_or(u64::MAX);
         let mut checked = HashSet::new();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
+        for (index, flow) in self.hosts.planned().iter().enumerate() {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let largest = if sizes.last_segment == 0 { sizes.last() } else { sizes.full() };
             let forth = (identity.forward, identity.src, largest);
@@ -65,7 +65,7 @@ impl<L: EventLoop> Engine<L> {
         let end = Time::ZERO + self.spec.duration;
         let fastest = self.spec.links.iter().map(|link| link.rate).max().unwrap_or_default();
         let mut checked = HashSet::new();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
+        for (index, flow) in self.hosts.planned().iter().enumerate() {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             if sizes.last_segment != u32::MAX {
                 continue;

@@ -1,9 +1,9 @@
 //! Plans the flows of a run: their ends, starts, sizes and routes.
 
-use super::{BuildError, refuse};
+use super::{BuildError, refuse, subflows};
 use crate::packet::engine::dependencies::Dependencies;
-use crate::packet::forwarding::Forwarding;
 use crate::packet::forwarding::select::PacketKey;
+use crate::packet::forwarding::{Forwarding, RouteRef};
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::rng::{Purpose, Stream};
@@ -57,8 +57,12 @@ pub(super) fn flows(
                     error,
                 })
             };
-            let forward = route(group.routing, (src, dst), false)?;
-            let reverse = if group.has_reverse_packets() { route(reverse_routing, (dst, src), true)? } else { forward };
+            let (forward, reverse) = if spec.subflows_of(group).is_some() {
+                (RouteRef::Route(0), RouteRef::Route(0)) // see `subflows`
+            } else {
+                let forward = route(group.routing, (src, dst), false)?;
+                (forward, if group.has_reverse_packets() { route(reverse_routing, (dst, src), true)? } else { forward })
+            };
             let of_flow = packet_sizes(spec, group, bytes);
             sizes.push(of_flow.map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?);
             let identity = FlowIdentity { group: group_index, src, dst, start, forward, reverse };
@@ -73,9 +77,10 @@ pub(super) fn flows(
             }
         }
     }
+    let dependencies = Dependencies::new(flows.len(), &pairs, delays.into_iter());
+    subflows::add(spec, forwarding, &mut flows, &mut sizes)?;
     forwarding.finish_build();
     flows.shrink_to_fit();
-    let dependencies = Dependencies::new(flows.len(), &pairs, delays.into_iter());
     Ok((flows, FlowSizes::new(sizes), dependencies))
 }
 
@@ -162,7 +167,7 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
         .collect())
 }
 
-fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
+pub(super) fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
     match group.transport {
         TransportSpec::Udp { packet } => match u16::try_from(packet) {
             Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, false, u32::MAX)),

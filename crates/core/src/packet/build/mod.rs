@@ -1,6 +1,6 @@
 //! Builds an engine from a compiled run.
 //!
-//! [`validate`] refuses a spec that cannot run. [`flows`] plans flows, their sizes and their routes. [`hosts`] finds the links to hosts. [`capacity`] refuses a run whose queues or
+//! [`validate`] refuses a spec that cannot run. [`flows`] plans flows, their sizes and their routes; [`subflows`] adds the subflows of connections. [`hosts`] finds the links to hosts. [`capacity`] refuses a run whose queues or
 //! sequence numbers do not suffice for its flows.
 //!
 //! May use: the engine and what the engine uses. It knows no event loop.
@@ -8,6 +8,7 @@
 mod capacity;
 mod flows;
 mod hosts;
+mod subflows;
 mod validate;
 pub(crate) use validate::check_stack;
 

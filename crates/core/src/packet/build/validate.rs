@@ -4,6 +4,7 @@ use super::{BuildError, refuse};
 use crate::packet::link_state::controller::Measured;
 use crate::spec::{
     LinkAction, LinkId, LinkSpec, LossSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, ScheduleSpec, StackSpec,
+    TrafficSpec,
 };
 use crate::units::Duration;
 
@@ -30,10 +31,12 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
         return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
     }
-    if let Some(group) = spec.traffic.iter().find(|group| spec.messages_of(group).is_some())
+    let has_no_headers = |group: &&TrafficSpec| spec.messages_of(group).is_some() || spec.subflows_of(group).is_some();
+    if let Some(group) = spec.traffic.iter().find(has_no_headers)
         && !spec.captures.is_empty()
     {
-        let problem = format!("traffic '{}' sends messages, which a capture has no headers for", group.name);
+        let what = if spec.messages_of(group).is_some() { "messages" } else { "data over subflows" };
+        let problem = format!("traffic '{}' sends {what}, which a capture has no headers for", group.name);
         return Err(refuse("capture", problem));
     }
     for (index, event) in spec.events.iter().enumerate() {

@@ -5,6 +5,7 @@
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::messages::MessageHosts;
+use crate::packet::engine::subflows::all;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::forwarding::RouteRef;
 use crate::packet::hosts::delays::{self, DelayFigures, FlowDelays};
@@ -17,17 +18,23 @@ use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
 use crate::traffic::reordering::Reordering;
 use crate::units::{Duration, Time};
+use rustc_hash::FxHashMap;
 
 /// Longest time until a sender is woken, which then returns its exact deadline. Otherwise, the entry of the SYN's timer would stay for a second
 /// although the first retransmission timeout is shorter.
-const FARTHEST_TIMER: Duration = Duration::from_millis(200);
+pub(super) const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
 /// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
 const TIME_WAIT: Duration = Duration::from_millis(100);
 
 /// All flows of a run.
 pub struct Hosts {
+    /// Those of the plan, and behind them the subflows of their connections.
     flows: Vec<Flow>,
+    /// How many are of the plan.
+    planned: usize,
+    /// The first subflow of each connection that has subflows, and their number.
+    subflows: FxHashMap<u32, (u32, u32)>,
     /// By flow, if the run asks for delays.
     delays: Vec<FlowDelays>,
     dependencies: Dependencies,
@@ -48,7 +55,15 @@ impl Hosts {
         let is_known = |flow: &u32| flows[*flow as usize].identity.start < Time::NEVER;
         let mut starts: Vec<u32> = (0..flows.len() as u32).filter(is_known).collect();
         starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
+        let mut subflows = FxHashMap::default();
+        for (index, flow) in (0..).zip(&flows) {
+            if let FlowState::Subflow(of) = flow.state {
+                subflows.entry(of).or_insert((index, 0)).1 += 1;
+            }
+        }
         Hosts {
+            planned: flows.iter().take_while(|flow| !matches!(flow.state, FlowState::Subflow(_))).count(),
+            subflows,
             delays: vec![FlowDelays::default(); if spec.delays { flows.len() } else { 0 }],
             flows,
             dependencies,
@@ -64,6 +79,22 @@ impl Hosts {
     #[inline(always)]
     pub(in crate::packet) fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// The flows of the plan, without their subflows.
+    pub(in crate::packet) fn planned(&self) -> &[Flow] {
+        &self.flows[..self.planned]
+    }
+
+    /// The connection of a subflow; of another flow, itself.
+    pub(in crate::packet) fn connection_of(&self, flow: u32) -> u32 {
+        let has = |first: u32, count: u32| (first..first + count).contains(&flow);
+        self.subflows.iter().find(|(_, (first, count))| has(*first, *count)).map_or(flow, |(of, _)| *of)
+    }
+
+    /// The first subflow of a connection, and their number.
+    pub(in crate::packet) fn subflows_of(&self, flow: u32) -> (u32, u32) {
+        self.subflows.get(&flow).copied().unwrap_or_default()
     }
 
     #[inline(always)]
@@ -99,7 +130,7 @@ impl Hosts {
         let round_trips = match &self.flows[flow].state {
             FlowState::Tcp(connection) => connection.sender.rtt().recorded(),
             FlowState::Finished(_) => Some(round_trips),
-            FlowState::Pending | FlowState::Udp(_) | FlowState::Message(_) => None,
+            _ => None,
         };
         DelayFigures::new(one_way, round_trips)
     }
@@ -117,7 +148,7 @@ impl Hosts {
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
 
-    /// Processes a packet of a UDP flow, of a message, or of a flow that has retired.
+    /// Processes a packet of a UDP flow, of a message, of a subflow, or of a flow that has retired.
     #[inline(never)]
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
@@ -127,6 +158,10 @@ impl Hosts {
                 context.network.discard(packet);
             }
             FlowState::Message(_) => self.deliver_to_message(words, context),
+            FlowState::Subflow(of) => {
+                let of = *of;
+                self.deliver_to_subflow(of, words, context);
+            }
             FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
                     counters.receiver.arrivals += 1;
@@ -134,7 +169,7 @@ impl Hosts {
                 }
                 context.network.discard(packet);
             }
-            FlowState::Pending | FlowState::Tcp(_) => context.network.discard(packet),
+            FlowState::Pending | FlowState::Tcp(_) | FlowState::Multipath(_) => context.network.discard(packet),
         }
     }
 
@@ -172,13 +207,17 @@ impl Hosts {
         }
     }
 
-    /// Records the delay of a data packet that arrives before its flow retires.
+    /// Records the delay of a data packet that arrives before its flow retires; that of a subflow for its connection.
     #[inline(never)]
     fn record_delay<L: EventLoop>(&mut self, packet: &Packet, context: &HostContext<L>) {
-        let has_retired = matches!(self.flows[packet.flow() as usize].state, FlowState::Finished(_));
-        let counts = delays::counts(packet) && !has_retired;
+        let flow = match self.flows[packet.flow() as usize].state {
+            FlowState::Finished(_) => return,
+            FlowState::Subflow(of) => of,
+            _ => packet.flow(),
+        };
+        let counts = delays::counts(packet);
         if let Some(sent) = context.network.pool().sent(packet.number()).filter(|_| counts) {
-            self.delays[packet.flow() as usize].one_way.record(sent, context.now());
+            self.delays[flow as usize].one_way.record(sent, context.now());
         }
     }
 
@@ -215,6 +254,17 @@ impl Hosts {
         self.arm_or_retire(index, context);
     }
 
+    /// [`Self::pump`] for a flow that may have subflows.
+    fn pump_any<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        match &self.flows[index as usize].state {
+            FlowState::Multipath(connection) => {
+                let subflows = all(connection.subflows.len());
+                self.pump_subflows(index, subflows, context);
+            }
+            _ => self.pump(index, context),
+        }
+    }
+
     /// Sets the sender's timer after it has sent all that it may, or retires a flow that is done.
     #[inline(always)]
     pub(in crate::packet) fn arm_or_retire<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
@@ -247,6 +297,10 @@ impl Hosts {
         let connection = match &mut self.flows[index as usize].state {
             FlowState::Tcp(connection) => connection,
             FlowState::Message(_) => return self.on_message_timer(index, context),
+            FlowState::Subflow(of) => {
+                let of = *of;
+                return self.on_subflow_timer(of, index, SENDER, context);
+            }
             _ => return,
         };
         let now = context.now();
@@ -271,6 +325,10 @@ impl Hosts {
                 let host = flow.identity.dst;
                 return self.serve_pacer(host, context);
             }
+            FlowState::Subflow(of) => {
+                let of = *of;
+                return self.on_subflow_timer(of, index, RECEIVER, context);
+            }
             _ => return,
         };
         match connection.receiver.deadline() {
@@ -293,6 +351,18 @@ impl Hosts {
             FlowState::Pending if !stopped => return self.start_after_others(index, context),
             FlowState::Pending | FlowState::Finished(_) => return,
             FlowState::Message(_) => return self.on_turn(index, context),
+            FlowState::Subflow(of) => {
+                let of = *of;
+                return self.on_subflow_timer(of, index, APPLICATION, context);
+            }
+            FlowState::Multipath(connection) => match &mut connection.writer {
+                Some(writer) if !stopped => {
+                    writer.write();
+                    connection.data.write(1);
+                }
+                None if context.network.sizes(index).last_segment == u32::MAX => connection.data.close(),
+                _ => {}
+            },
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
                     writer.write();
@@ -312,7 +382,7 @@ impl Hosts {
         if !stopped {
             self.arm_application(index, context);
         }
-        self.pump(index, context);
+        self.pump_any(index, context);
     }
 
     fn arm_application<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
@@ -320,7 +390,8 @@ impl Hosts {
         let writes = match &flow.state {
             FlowState::Tcp(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
             FlowState::Udp(datagrams) => datagrams.writer.next(),
-            FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) => None,
+            FlowState::Multipath(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
+            FlowState::Pending | FlowState::Finished(_) | FlowState::Message(_) | FlowState::Subflow(_) => None,
         };
         let stop = context.spec.traffic[flow.identity.group as usize].stop();
         let next = writes.unwrap_or(Time::NEVER).min(stop);
@@ -355,7 +426,7 @@ impl Hosts {
         if matches!(self.flows[flow as usize].state, FlowState::Message(_)) {
             return self.request_line(flow, context);
         }
-        self.pump(flow, context);
+        self.pump_any(flow, context);
     }
 
     /// Counts a flow all of whose data is delivered now. The application's timers of the flows for which it was the last are set.
@@ -414,6 +485,11 @@ impl Hosts {
                 if let Some(parameters) = stack.messages() {
                     let message = self.new_message(index, parameters, stack.entropy.as_ref(), context);
                     self.flows[index as usize].state = FlowState::Message(Box::new(message));
+                    return;
+                }
+                if let Some(parameters) = stack.subflows() {
+                    let connection = self.new_multipath(index, stack, parameters, context);
+                    self.flows[index as usize].state = FlowState::Multipath(Box::new(connection));
                     return;
                 }
                 let paths = context.network.paths_of_flow(identity.forward, identity.src);
@@ -485,9 +561,14 @@ impl Hosts {
             {
                 delays.round_trips = recorded.clone();
             }
-            if *at <= now && matches!(state, FlowState::Tcp(_) | FlowState::Message(_)) {
+            if *at <= now && matches!(state, FlowState::Tcp(_) | FlowState::Message(_) | FlowState::Multipath(_)) {
                 let counters = state.counters(now, context.network.sizes(*flow).last_segment);
-                *state = FlowState::Finished(Box::new(counters));
+                let retired = std::mem::replace(state, FlowState::Finished(Box::new(counters)));
+                if let FlowState::Multipath(connection) = retired {
+                    for (subflow, place) in connection.subflows.iter().zip(&mut flows[connection.first as usize..]) {
+                        place.state = FlowState::Finished(Box::new(subflow.counters(now, u32::MAX)));
+                    }
+                }
             }
             if *at > now {
                 next = next.min(*at);

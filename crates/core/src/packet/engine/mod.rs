@@ -18,6 +18,7 @@ pub(in crate::packet) mod network;
 mod observers;
 mod planned;
 pub mod results;
+mod subflows;
 
 use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::clock::{Clock, NetworkEvent};
@@ -250,7 +251,7 @@ impl<L: EventLoop> Engine<L> {
                 network.forget_waits();
             }
             NetworkEvent::Sample => {
-                observers.observations.on_sample(spec, now, hosts.flows(), network.links_view());
+                observers.observations.on_sample(spec, now, hosts.planned(), network.links_view());
                 let interval = spec.sample.expect("samples are only scheduled with an interval");
                 self.schedule(now + interval, NetworkEvent::Sample);
             }

@@ -16,7 +16,7 @@ impl<L: EventLoop> Engine<L> {
 
     /// How many flows the run plans.
     pub fn planned_flows(&self) -> u32 {
-        self.hosts.flows().len() as u32
+        self.hosts.planned().len() as u32
     }
 
     /// The plan of a flow: its ends, start and size.

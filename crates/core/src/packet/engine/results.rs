@@ -341,7 +341,7 @@ impl<L: EventLoop> Engine<L> {
     /// The table of [`FLOWS`].
     pub fn flow_table(&self) -> Table {
         let mut idle_routes = IdleRoutes::default();
-        let rows = self.hosts.flows().iter().enumerate();
+        let rows = self.hosts.planned().iter().enumerate();
         Table::of(
             FLOWS,
             rows.map(|(index, flow)| self.flow_row(index, flow, self.idle_completion(index, &mut idle_routes))),
@@ -381,7 +381,7 @@ impl<L: EventLoop> Engine<L> {
     /// The rows of [`STATES`].
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares = Vec::new();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
+        for (index, flow) in self.hosts.planned().iter().enumerate() {
             let states = flow.state.counters(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
             let warm = self.observers.observations.warm_flow(index).states;
             let since_warm =

@@ -56,9 +56,10 @@ impl Nodes {
         let node = || Node { delivers_per_link, is_here: true, ..Node::default() };
         let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
-            // Messages share the line of their host.
-            let is_message = spec.messages_of(&spec.traffic[identity.group as usize]).is_some();
-            if is_message || !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
+            // Messages share the line of their host, and subflows the data of their connection.
+            let group = &spec.traffic[identity.group as usize];
+            let shares = spec.messages_of(group).is_some() || spec.subflows_of(group).is_some();
+            if shares || !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
                 nodes[identity.src as usize].delivers_per_link = false;
                 nodes[identity.dst as usize].delivers_per_link = false;
             }

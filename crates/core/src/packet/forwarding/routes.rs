@@ -44,6 +44,42 @@ impl Forwarding {
         Ok(route)
     }
 
+    /// The fixed paths of a connection's subflows, at most this number: the explicit paths of the pair; or where nodes choose next hops, one for each
+    /// subflow, as a flow with its ports would take it. Subflows have the numbers of flows from `first.flow` on.
+    ///
+    /// # Errors
+    /// As [`Self::route`].
+    pub fn paths_of_subflows(&mut self, routing: usize, first: PacketKey, most: u32) -> Result<Vec<u32>, RoutingError> {
+        let PacketKey { src, dst, .. } = first;
+        match self.route(routing, src, dst)? {
+            RouteRef::Route(start) => Ok(vec![start]),
+            RouteRef::PathSet(set) => {
+                Ok(self.path_sets[set as usize].starts.iter().take(most as usize).copied().collect())
+            }
+            table => (0..most)
+                .map(|number| {
+                    let key = PacketKey { flow: first.flow + number, number, ..first };
+                    match self.path_of_flow(table, &key) {
+                        Some(RouteRef::Route(start)) => Ok(start),
+                        _ => Err(RoutingError::NoPath { src, dst }),
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// A route over one of these compiled paths of a routing.
+    pub fn any_of(&mut self, routing: usize, (src, dst): (NodeId, NodeId), starts: &[u32]) -> RouteRef {
+        if let [start] = starts {
+            return RouteRef::Route(*start);
+        }
+        let index = self.path_sets.len();
+        let mut set = PathSet::new(index, self.seed, routing, src, dst);
+        set.replace(starts.to_vec(), &[]);
+        self.path_sets.push(set);
+        RouteRef::PathSet(index as u32)
+    }
+
     /// The path that a flow stays on, compiled; `None` if it does not reach the destination.
     fn path_of_flow(&mut self, route: RouteRef, key: &PacketKey) -> Option<RouteRef> {
         let table = match route {

@@ -4,6 +4,7 @@ use crate::entropy::EntropyPolicy;
 use crate::packet::forwarding::RouteRef;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::hosts::message::Message;
+use crate::packet::hosts::multipath::Multipath;
 use crate::spec::NodeId;
 use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
@@ -116,6 +117,31 @@ pub struct Connection {
     pub writer: Option<Box<Writer>>,
 }
 
+impl Connection {
+    /// The counters now. `last_segment` is the last segment, or `u32::MAX`.
+    pub fn counters(&self, now: Time, last_segment: u32) -> FlowCounters {
+        FlowCounters {
+            arrived: self.receiver.counters().first_arrivals() as u32
+                - u32::from(self.receiver.has(last_segment.saturating_add(1))), // a FIN
+            has_last: self.receiver.has(last_segment),
+            longest_stall: self.sender.scoreboard().longest_stall(now),
+            sender: self.sender.counters(),
+            limits: self.sender.limit_times(now),
+            receiver: self.receiver.counters(),
+            srtt_s: self.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
+            min_rtt_s: self.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
+            cwnd: Some(self.sender.congestion().cwnd()),
+            states: self.sender.congestion().state_times().into(),
+        }
+    }
+
+    /// Restarts peaks and stalls at the end of the warm-up.
+    pub fn forget_peaks(&mut self) {
+        self.sender.forget_stalls();
+        self.receiver.forget_peaks();
+    }
+}
+
 /// A UDP flow.
 pub struct Datagrams {
     /// Its application.
@@ -163,6 +189,10 @@ pub enum FlowState {
     Udp(Box<Datagrams>),
     /// A message that has started.
     Message(Box<Message>),
+    /// A connection of several subflows that has started. These are flows behind all others.
+    Multipath(Box<Multipath>),
+    /// A subflow of the connection that is this flow.
+    Subflow(u32),
     /// All data is delivered and acknowledged. Only the counters remain.
     Finished(Box<FlowCounters>),
 }
@@ -182,11 +212,11 @@ pub struct FlowCounters {
     pub limits: LimitTimes,
     /// The receiver's counters.
     pub receiver: ReceiverCounters,
-    /// Smoothed RTT, seconds.
+    /// Smoothed RTT, seconds; of a connection with subflows, the lowest of theirs.
     pub srtt_s: Option<f64>,
     /// Least RTT, seconds.
     pub min_rtt_s: Option<f64>,
-    /// Congestion window, segments.
+    /// Congestion window, segments; the sum of the subflows'.
     pub cwnd: Option<f64>,
     /// The time in each state of its congestion control; empty if that reports none.
     pub states: Box<[StateTime]>,
@@ -196,21 +226,10 @@ impl FlowState {
     /// The counters now. `last_segment` is the flow's last segment, or `u32::MAX`.
     pub fn counters(&self, now: Time, last_segment: u32) -> FlowCounters {
         match self {
-            FlowState::Pending => FlowCounters::default(),
+            FlowState::Pending | FlowState::Subflow(_) => FlowCounters::default(),
             FlowState::Finished(counters) => (**counters).clone(),
-            FlowState::Tcp(connection) => FlowCounters {
-                arrived: connection.receiver.counters().first_arrivals() as u32
-                    - u32::from(connection.receiver.has(last_segment.saturating_add(1))), // a FIN
-                has_last: connection.receiver.has(last_segment),
-                longest_stall: connection.sender.scoreboard().longest_stall(now),
-                sender: connection.sender.counters(),
-                limits: connection.sender.limit_times(now),
-                receiver: connection.receiver.counters(),
-                srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
-                min_rtt_s: connection.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
-                cwnd: Some(connection.sender.congestion().cwnd()),
-                states: connection.sender.congestion().state_times().into(),
-            },
+            FlowState::Multipath(connection) => connection.counters(now, last_segment),
+            FlowState::Tcp(connection) => connection.counters(now, last_segment),
             FlowState::Udp(datagrams) => datagrams.counters(),
             FlowState::Message(message) => message.counters(last_segment),
         }
@@ -219,12 +238,10 @@ impl FlowState {
     /// Restarts peaks and stalls at the end of the warm-up.
     pub fn forget_peaks(&mut self) {
         match self {
-            FlowState::Pending | FlowState::Udp(_) => {}
+            FlowState::Pending | FlowState::Udp(_) | FlowState::Subflow(_) => {}
+            FlowState::Multipath(connection) => connection.forget_peaks(),
             FlowState::Message(message) => message.receiver.forget_peaks(),
-            FlowState::Tcp(connection) => {
-                connection.sender.forget_stalls();
-                connection.receiver.forget_peaks();
-            }
+            FlowState::Tcp(connection) => connection.forget_peaks(),
             FlowState::Finished(counters) => {
                 counters.longest_stall = Duration::ZERO;
                 counters.receiver.reassembly_max = 0;

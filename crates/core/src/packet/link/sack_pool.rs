@@ -92,6 +92,16 @@ impl SackPool {
     /// Stores a packet's blocks (possibly none), its number and its announcement. Returns the handle.
     pub fn put_announcing(&mut self, sack: &SackBlocks, number: u32, announcement: Announcement) -> u32 {
         let handle = if sack.is_empty() { self.put_with(number, |_| 0) | DUPLICATE } else { self.put(sack, number) };
+        self.announce(handle, announcement)
+    }
+
+    /// Adds a value to the packet with this handle. Returns its handle from now on.
+    pub fn add_value(&mut self, handle: u32, value: u32) -> u32 {
+        let said = self.announcement(handle).unwrap_or_default();
+        self.announce(handle, Announcement { value: Some(value), ..said })
+    }
+
+    fn announce(&mut self, handle: u32, announcement: Announcement) -> u32 {
         let index = (handle >> INDEX_BIT) as usize;
         if self.announcements.len() <= index {
             self.announcements.resize(index + 1, Announcement::default());

@@ -126,7 +126,8 @@ impl Engine<ReferenceLoop> {
 
     /// The crossings recorded so far.
     pub fn trace(&self) -> Table {
-        self.event_loop.trace.as_ref().map_or_else(Table::default, Trace::table)
+        let flow_of = |flow| self.hosts.connection_of(flow);
+        self.event_loop.trace.as_ref().map_or_else(Table::default, |trace| trace.table(flow_of))
     }
 
     /// Processes the next network event, start or timer, because no link has an event before it. Returns `false` if it comes after the end.

@@ -26,6 +26,7 @@ pub enum Fate {
 #[derive(Debug, Clone, Copy)]
 pub struct Crossing {
     link: LinkId,
+    flow: u32,
     packet: Packet,
     bytes: u32,
     entered: Time,
@@ -39,8 +40,8 @@ columns! {
     const TRACE of crossing: Crossing {
         /// Number of the link.
         link: Index = crossing.link;
-        /// Number of the flow.
-        flow: Index = crossing.packet.flow();
+        /// Number of the flow, of a subflow that of its connection.
+        flow: Index = crossing.flow;
         /// The data segment; on an ACK, the next segment that the receiver expects.
         segment: Index = crossing.packet.segment();
         /// 1 for ACKs, 0 for data.
@@ -105,7 +106,9 @@ impl Trace {
             return;
         }
         let (entered, never) = (now, Time::NEVER);
-        let crossing = Crossing { link, packet, bytes, entered, departs: never, left: never, fate: Fate::OnItsWay };
+        let flow = packet.flow();
+        let crossing =
+            Crossing { link, flow, packet, bytes, entered, departs: never, left: never, fate: Fate::OnItsWay };
         match fate {
             Some(fate) => self.end(crossing, now, fate),
             None => self.open[link as usize].push_back(crossing),
@@ -162,9 +165,10 @@ impl Trace {
         self.ended.len()
     }
 
-    /// All crossings of the span: first the finished ones, then those in progress, by link.
-    pub fn table(&self) -> Table {
-        let rows: Vec<Crossing> = self.ended.iter().chain(self.open.iter().flatten()).copied().collect();
+    /// All crossings of the span: first the finished ones, then those in progress, by link. A packet belongs to the flow that `flow_of` its own says.
+    pub fn table(&self, flow_of: impl Fn(u32) -> u32) -> Table {
+        let rows = self.ended.iter().chain(self.open.iter().flatten());
+        let rows: Vec<Crossing> = rows.map(|crossing| Crossing { flow: flow_of(crossing.flow), ..*crossing }).collect();
         Table::of(TRACE, rows.into_iter())
     }
 }

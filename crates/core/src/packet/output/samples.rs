@@ -187,7 +187,8 @@ impl Observations {
                     let packet = i64::from(message.sender.full_packet());
                     (Some((message.sender.in_flight().max(0) / packet) as u32), None)
                 }
-                FlowState::Udp(_) | FlowState::Pending => (None, None),
+                FlowState::Multipath(connection) => (Some(connection.in_flight()), None),
+                FlowState::Udp(_) | FlowState::Pending | FlowState::Subflow(_) => (None, None),
             };
             let has_retired = matches!(flow.state, FlowState::Finished(_));
             self.sampled_flows[index] = (bytes, counters.sender.retransmits, has_retired);

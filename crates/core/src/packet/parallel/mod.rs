@@ -216,7 +216,7 @@ impl Partitions {
     /// See [`Engine::flow_table`].
     pub fn flow_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
-        let flows = 0..self.engines[0].hosts.flows().len() as u32;
+        let flows = 0..self.engines[0].hosts.planned().len() as u32;
         Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.partition_of_flow(column, flow))))
     }
 

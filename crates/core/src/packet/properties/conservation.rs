@@ -30,7 +30,7 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     }
     let (by_hosts, to_hosts) = simulation.network.at_hosts();
     assert_eq!(by_hosts, to_hosts + gone_or_inside, "what hosts send arrives, or is lost, or is on its way");
-    for (index, flow) in simulation.hosts.flows().iter().enumerate() {
+    for (index, flow) in simulation.hosts.planned().iter().enumerate() {
         let sizes = simulation.network.sizes(index as u32);
         let counters = flow.state.counters(simulation.now(), sizes.last_segment);
         match &flow.state {
@@ -47,7 +47,15 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
                 assert_eq!(message.sender.in_flight(), message.sender.in_flight_by_books());
             }
             FlowState::Udp(_) => assert!(u64::from(counters.arrived) <= counters.sender.sent),
-            FlowState::Pending => {}
+            FlowState::Multipath(connection) => {
+                let data = &connection.data;
+                assert!(data.una() <= connection.delivered() && connection.delivered() <= data.next());
+                let first_sent = counters.sender.sent - counters.sender.retransmits;
+                assert!(first_sent <= u64::from(data.next()), "a paced subflow has one more");
+                let most = simulation.spec.stacks[0].window_segments();
+                assert!(counters.receiver.reassembly_max <= most, "{counters:?}");
+            }
+            FlowState::Pending | FlowState::Subflow(_) => {}
         }
         assert!(counters.receiver.arrivals <= counters.sender.sent);
         assert!(u64::from(counters.arrived) <= counters.receiver.arrivals);

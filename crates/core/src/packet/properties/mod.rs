@@ -9,6 +9,7 @@ mod measuring;
 pub mod random_run;
 mod retirement;
 mod shifted;
+mod subflows;
 mod threads;
 mod trimming;
 mod turns;

@@ -222,12 +222,15 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
         prop::sample::select(vec!["rfc", "linux", "ns-2"]),
         prop::array::uniform5(any::<bool>()),
     );
-    let controls = prop::option::weighted(0.3, prop::sample::select(vec!["nscc", "rccc", "both"]));
-    let messages = (controls, named(EntropySpec::describe()));
-    let stack = (policies, messages).prop_map(|((congestion, slow_start, detection, ack, follows, switches), messages)| {
+    let protocol = prop_oneof![
+        4 => Just(json!({"name": "tcp"})),
+        2 => prop::sample::select(vec!["nscc", "rccc", "both"]).prop_map(|control| json!({"name": "uet", "control": control})),
+        1 => (1u32..5, prop::sample::select(vec!["min-rtt", "blest", "ecf"]))
+            .prop_map(|(subflows, scheduler)| json!({"name": "mptcp", "subflows": subflows, "scheduler": scheduler})),
+    ];
+    let protocol = (protocol, named(EntropySpec::describe()));
+    let stack = (policies, protocol).prop_map(|((congestion, slow_start, detection, ack, follows, switches), (protocol, entropy))| {
         let [sack, ecn, pacing, handshake, f_rto] = switches;
-        let (control, entropy) = messages;
-        let protocol = control.map_or(json!({"name": "tcp"}), |control| json!({"name": "uet", "control": control}));
         json!({"protocol": protocol, "entropy": {"name": entropy},"name": "", "follows": follows, "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
             "detection": {"name": detection}, "ack": {"name": ack},
             "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
@@ -290,15 +293,15 @@ impl Plan {
             let is_sized = application["kind"] == "bulk" && !application["bytes"].is_null()
                 || application["kind"] == "short-flows"
                 || application["kind"] == "trace";
-            if !is_sized {
+            if !is_sized && stack["protocol"]["name"] == "uet" {
                 stack["protocol"] = json!({"name": "tcp"});
             }
             stack
         };
         let stacks: Vec<Value> =
             self.traffic.iter().map(|(application, stack, ..)| with_size(application, stack)).collect();
-        let has_messages = stacks.iter().any(|stack| stack["protocol"]["name"] == "uet");
-        let captures = if has_messages { &[][..] } else { &self.captures };
+        let has = |protocol: &str| stacks.iter().any(|stack| stack["protocol"]["name"] == protocol);
+        let captures = if has("uet") || has("mptcp") { &[][..] } else { &self.captures };
         let groups: Vec<Value> = self
             .traffic
             .iter()
@@ -315,8 +318,13 @@ impl Plan {
         let events: Vec<Value> = self
             .events
             .iter()
+            .filter(|(_, action, _)| !has("mptcp") || action != "reroute")
             .map(|(at, action, link)| json!({"at": at * MS, "action": action, "links": [link % links.len()]}))
             .collect();
+        let mut routing = self.routing.clone();
+        if has("mptcp") {
+            (routing["reconverge"], routing["link_state"]) = (json!(null), json!(null));
+        }
         let (mut links, mut schedules) = (links.to_vec(), Vec::new());
         for (index, rate, delay, jitter, shaper) in &self.variations {
             let link = index % links.len();
@@ -339,7 +347,7 @@ impl Plan {
             "sample": self.sampled.then_some(70 * MS), "delays": self.delays,
             "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
             "schedules": schedules,
-            "routings": [self.routing], "traffic": groups, "events": events,
+            "routings": [routing], "traffic": groups, "events": events,
             "captures": captures.iter().map(|link| link % links.len()).collect::<Vec<_>>()
         })
     }

@@ -8,6 +8,7 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 use cached_control::Output;
+use coupled::Coupling;
 use linux::LinuxControl;
 pub use linux::program::ProgramSpec;
 use occupancy::StateTime;
@@ -15,6 +16,7 @@ use slow_start::SlowStartSpec;
 
 pub mod cached_control;
 pub mod choice;
+pub mod coupled;
 pub mod custom;
 pub mod delay_based;
 pub mod linux;
@@ -110,7 +112,7 @@ pub trait Snapshot: LinuxControl {
 impl<C: LinuxControl> Snapshot for C {}
 
 /// Properties of the flow that a congestion control may need when it starts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct FlowContext {
     /// Initial window, segments.
     pub initial_window: u32,
@@ -126,6 +128,8 @@ pub struct FlowContext {
     pub hz: u32,
     /// Random draws of this flow.
     pub random: Stream,
+    /// Its place among the subflows of its connection.
+    pub coupling: Coupling,
 }
 
 crate::algorithm_registry! {
@@ -191,6 +195,12 @@ crate::algorithm_registry! {
         Compound = "compound": compound::Compound in delay_based without LinuxControl,
         /// Swift: keeps the round trip of a data center's paths at a target (Kumar et al. 2020).
         Swift = "swift": swift::Swift in delay_based without LinuxControl,
+        /// LIA: the coupled increase of Multipath TCP's subflows (RFC 6356).
+        Lia = "lia": lia::Lia in coupled without LinuxControl,
+        /// OLIA: coupled, with windows that move to the best paths (Khalili et al. 2012).
+        Olia = "olia": olia::Olia in coupled without LinuxControl,
+        /// BALIA: coupled, between friendliness and responsiveness (Peng, Walid, Hwang and Low 2016).
+        Balia = "balia": balia::Balia in coupled without LinuxControl,
         /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
         Kikolo = "kikolo": kikolo::Kikolo in loss_based without LinuxControl,
     }

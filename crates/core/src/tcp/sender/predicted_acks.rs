@@ -90,15 +90,16 @@ impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
         let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
         let by_data = sender.new_within_receive_window();
         self.is_unfilled = by_window > by_data;
-        let limit = if by_window < by_data { LimitedBy::CongestionWindow } else { sender.limit_of_data() };
-        sender.limits.enter(limit, self.event.now);
-        if self.is_unfilled {
+        let count = if self.is_unfilled {
             sender.leave_window();
             by_data
         } else {
             sender.limit = Limit::Window;
             (by_window + sender.beyond_window(by_window)).min(by_data)
-        }
+        };
+        let limit = if count < by_data { LimitedBy::CongestionWindow } else { sender.limit_of_data() };
+        sender.limits.enter(limit, self.event.now);
+        count
     }
 
     /// Sends the next segment. Returns the segment, the number of its transmission, and whether PSH marks it.

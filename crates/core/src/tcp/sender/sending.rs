@@ -44,6 +44,13 @@ impl Sender {
         }
     }
 
+    /// Whether it would send a segment that the application wrote now. Pacing may delay that segment, but no second one waits.
+    pub fn has_room(&self) -> bool {
+        let has_older =
+            self.probe || self.retransmit_now || self.board.lost() > 0 || self.board.next() < self.available;
+        !self.is_opening() && !has_older && self.counted_in_flight() < self.window()
+    }
+
     /// Sets the number of withheld segments: never a retransmission, and never the only segment.
     pub(super) fn withhold(&mut self, segments: u32) {
         let may = self.phase == Phase::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
@@ -83,7 +90,7 @@ impl Sender {
         } else {
             self.stop_unfilled();
         }
-        let limit = if by_window < by_data { LimitedBy::CongestionWindow } else { self.limit_of_data() };
+        let limit = if count < by_data { LimitedBy::CongestionWindow } else { self.limit_of_data() };
         self.limits.enter(limit, now);
         Some(Burst { segment, number, count })
     }

@@ -88,6 +88,12 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
                     stack.name
                 )));
             }
+            if stack.subflows().is_some() {
+                return Err(refuse(format!(
+                    "stack {}: subflows, between which a scheduler divides the data of a connection",
+                    stack.name
+                )));
+            }
             if Response::of(stack, false).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
             }

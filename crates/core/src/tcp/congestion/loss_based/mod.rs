@@ -45,6 +45,14 @@ pub trait IncreaseDecrease: Send + Sync {
     /// The state of a flow that has not sent yet.
     fn new(parameters: Self::Parameters) -> Self;
 
+    /// The state, with what it needs of its flow.
+    fn of_flow(self, _flow: &FlowContext) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
     /// Observes an ACK in any phase, for algorithms that measure. The window has not grown by it yet.
     fn observe(&mut self, _cwnd: f64, _ack: &AckEvent, _rtt: &RttEstimate) {}
 
@@ -77,7 +85,7 @@ impl<A: IncreaseDecrease> LossBased<A> {
     pub fn new(parameters: A::Parameters, flow: FlowContext) -> LossBased<A> {
         let initial_window = f64::from(flow.initial_window);
         LossBased {
-            algorithm: A::new(parameters),
+            algorithm: A::new(parameters).of_flow(&flow),
             cwnd: initial_window,
             ssthresh: f64::INFINITY,
             slow_start: SlowStart::new(flow.slow_start),

@@ -36,7 +36,8 @@ pub struct Announcement {
     pub timestamp: u32,
     /// On an ACK, the number of the transmission whose timestamp it echoes (TSecr), if the ACK says it.
     pub echoed: Option<u32>,
-    /// The packet's entropy value, or on an ACK that of the packet that it answers, if its flow has a policy. Not only of Linux.
+    /// The packet's entropy value, or on an ACK that of the packet that it answers, if its flow has a policy. Of a subflow: the data sequence number,
+    /// or on an ACK the data acknowledgement. Not only of Linux.
     pub value: Option<u32>,
 }
 
