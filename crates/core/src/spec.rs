@@ -79,12 +79,26 @@ pub struct LinkSpec {
     /// Additional delay of each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterSpec>,
+    /// The shaper in front of a faster line, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperSpec>,
+}
+
+/// A token bucket that fills at the link's rate, in front of a faster line. As in Linux's `htb`, a packet may begin while the bucket is not below
+/// zero, and then takes its bytes from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShaperSpec {
+    /// What the bucket holds, bytes.
+    pub burst: u64,
+    /// Rate at which packets are transmitted.
+    pub line: Rate,
 }
 
 impl LinkSpec {
-    /// Whether the link's rate or delay changes over time.
+    /// Whether the link's rate or delay changes over time, or its transmitter is shaped.
     pub fn varies(&self) -> bool {
-        self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some()
+        self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some() || self.shaper.is_some()
     }
 }
 

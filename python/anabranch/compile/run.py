@@ -116,6 +116,9 @@ class SameForAllSeeds:
             jitter = next((o.jitter for o in own if o.jitter), None)
             if jitter is not None:
                 varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
+            shaper = next((o.shaper for o in own if o.shaper), None)
+            if shaper is not None:
+                varying[number]["shaper"] = shaper.compiled()
             capacity = next((o.capacity for o in own if o.capacity), None)
             if isinstance(capacity, Schedule):
                 varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())

@@ -16,6 +16,7 @@ from anabranch.scenario.table import (
     PositiveDuration,
     Probability,
     Ratio,
+    Size,
     Speed,
     Table,
     TextUnit,
@@ -104,6 +105,17 @@ class Jitter(Algorithm):
     reorder: bool = Field(False, description="Packets overtake those with longer delays; else they wait for these.")
 
 
+class Shaper(Table):
+    """A token bucket that fills at the link's capacity, in front of a faster line, as Linux's ``htb`` with a burst."""
+
+    burst: Size = Field(description="What may leave at the rate of the line after a pause; the last packet may exceed it.")
+    line: LinkRate = Field(description="Rate at which each packet is transmitted; at least the link's capacity.")
+
+    def compiled(self) -> dict[str, int]:
+        """Bytes, and bits per second."""
+        return {"burst": units.size(self.burst), "line": units.rate(self.line)}
+
+
 class LossModel(Algorithm):
     """A loss model."""
 
@@ -169,12 +181,14 @@ class Override(OfLinks):
     delay: VaryingDelay | None = Field(None, description="Propagation delay, also one that changes.")
     jitter: Jitter | None = Field(None, description="What each packet is delayed by in addition (default none).")
     queue: Queue | None = Field(None, description="Of each direction.")
+    shaper: Shaper | None = Field(None, description="In front of a faster line, at the capacity (default none).")
     cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
     @model_validator(mode="after")
     def _overrides_something(self) -> "Override":
-        if all(value is None for value in (self.capacity, self.delay, self.jitter, self.queue, self.cost)):
-            raise ValueError('needs capacity, delay, jitter, queue or cost, such as capacity = "10Mbps"')
+        given = (self.capacity, self.delay, self.jitter, self.queue, self.shaper, self.cost)
+        if all(value is None for value in given):
+            raise ValueError('needs capacity, delay, jitter, queue, shaper or cost, such as capacity = "10Mbps"')
         return self
 
 
