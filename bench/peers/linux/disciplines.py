@@ -38,13 +38,21 @@ class Discipline:
     def messages(self) -> list[bytes]:
         """What configures it."""
         if self.kind == "cake":
-            return [_message(_NEW_DISCIPLINE, _SHAPER, _ROOT, "cake", _attribute(2, struct.pack("=Q", self.rate_bps // 8)))]
+            return [
+                _message(_NEW_DISCIPLINE, _SHAPER, _ROOT, "cake", _attribute(2, struct.pack("=Q", self.rate_bps // 8)))
+            ]
         if self.shaper == "tbf":
             rate = struct.pack("=BBHhHI", 0, _ETHERNET, 0, 0, 0, self.rate_bps // 8)
             burst = round(self.burst_bytes * 8 / self.rate_bps * _TICKS_PER_SECOND)
             parameters = rate + bytes(12) + struct.pack("=III", 1000000, burst, 0)
             return [
-                _message(_NEW_DISCIPLINE, _SHAPER, _ROOT, "tbf", _attribute(1, parameters) + _attribute(6, struct.pack("=I", self.burst_bytes))),
+                _message(
+                    _NEW_DISCIPLINE,
+                    _SHAPER,
+                    _ROOT,
+                    "tbf",
+                    _attribute(1, parameters) + _attribute(6, struct.pack("=I", self.burst_bytes)),
+                ),
                 _message(_NEW_DISCIPLINE, _INNER, _CLASS, self.kind, self._options()),
             ]
         rate = struct.pack("=BBHhHI", 0, _ETHERNET, 0, 0, 0, self.rate_bps // 8)

@@ -108,7 +108,9 @@ class Jitter(Algorithm):
 class Shaper(Table):
     """A token bucket that fills at the link's capacity, in front of a faster line, as Linux's ``htb`` with a burst."""
 
-    burst: Size = Field(description="What may leave at the rate of the line after a pause; the last packet may exceed it.")
+    burst: Size = Field(
+        description="What may leave at the rate of the line after a pause; the last packet may exceed it."
+    )
     line: LinkRate = Field(description="Rate at which each packet is transmitted; at least the link's capacity.")
 
     def compiled(self) -> dict[str, int]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anabranch.pages.report import chart, delays
+from anabranch.pages.report import chart
 from anabranch.pages.report.chart import Measure
 from anabranch.pages.report.evaluation import RUN, Evaluation
 from anabranch.pages.report.parts import largest
-from anabranch.results import statistics
+from anabranch.results import delays, statistics
 
 
 @dataclass(frozen=True)

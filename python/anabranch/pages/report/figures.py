@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.pages.report import by_size, delays, distributions, evaluation, load, over_time, overview, routes, trade_offs
+from anabranch.pages.report import (
+    by_size,
+    delays,
+    distributions,
+    evaluation,
+    load,
+    over_time,
+    overview,
+    routes,
+    trade_offs,
+)
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import OutcomeMeasure, outcomes
 from anabranch.pages.report.parts import Figure
