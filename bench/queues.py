@@ -5,7 +5,6 @@ the share of Kikolo and MPRC beside CUBIC.
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -131,24 +130,11 @@ stack = "one-value"
 """
 
 
-@dataclass(frozen=True)
-class Value:
-    """A mean over seeds, with half of its 95 % interval."""
-
-    mean: float
-    half: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Value":
-        """The mean of these."""
-        return cls(fmean(values), half_width(values))
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f}" if not self.half else f"{self.mean:.1f} ± {self.half:.1f}"
-
-
-def _of_seeds(rows: pl.DataFrame, value: pl.Expr) -> Value:
-    return Value.of(rows.group_by("seed", maintain_order=True).agg(value.alias("value"))["value"].to_list())
+def _of_seeds(rows: pl.DataFrame, value: pl.Expr) -> str:
+    """A value of each seed: the mean, and half of its 95 % interval."""
+    values = rows.group_by("seed", maintain_order=True).agg(value.alias("value"))["value"].to_list()
+    half = half_width(values)
+    return f"{fmean(values):.1f} ± {half:.1f}" if half else f"{fmean(values):.1f}"
 
 
 def _flows(text: str) -> pl.DataFrame:
@@ -171,7 +157,7 @@ def spraying(seeds: int, times: Mapping[str, str]) -> Table:
                 [
                     f"{100 * loss:g} %",
                     stack,
-                    *(str(_of_seeds(cell, pl.col("goodput_bps").sum() / whole)) for cell in cells),
+                    *(_of_seeds(cell, pl.col("goodput_bps").sum() / whole) for cell in cells),
                     *(f"{100 * float(cell.select(spurious / sent).item()):.2g}" for cell in cells[1:]),
                     *(_each(cell, "recoveries", "drops") if loss == 0 else "" for cell in cells[1:]),
                 ]
@@ -193,7 +179,7 @@ def fairness(seeds: int, times: Mapping[str, str]) -> Table:
     for queue in DISCIPLINES:
         found = [_flows(shared(queue, stack, seeds, times)) for stack in BESIDE_CUBIC]
         total = fmean(float(flows["goodput_bps"].sum()) / seeds / 1e6 for flows in found)
-        rows.append([queue, *(str(_of_seeds(flows, share)) for flows in found), f"{total:.1f}"])
+        rows.append([queue, *(_of_seeds(flows, share) for flows in found), f"{total:.1f}"])
     return Table(["queue", *(f"{stack}, %" for stack in BESIDE_CUBIC), "both, Mbit/s"], rows)
 
 
@@ -204,7 +190,7 @@ def flow_queues(seeds: int, times: Mapping[str, str]) -> Table:
     for queue in DISCIPLINES:
         flows = _flows(in_several_queues(queue, seeds, times))
         cells = [flows.filter(variant_stack=stack) for stack in ("one-value", "many-values")]
-        rows.append([queue, *(str(_of_seeds(cell, share)) for cell in cells)])
+        rows.append([queue, *(_of_seeds(cell, share) for cell in cells)])
     return Table(["common queue", "one value, %", "many values, %"], rows)
 
 
