@@ -30,6 +30,11 @@ OBLIVIOUS, BITMAP, REPS, MIXED, RCCC, BOTH = (
     *("uet-nscc-over-oblivious", "uet-nscc-over-bitmap", "uet-nscc-over-reps", "uet-nscc-over-mixed"),
     *("uet-rccc-over-mixed", "uet-both-over-mixed"),
 )
+ADAPTIVE, DRILL, DCTCP_ADAPTIVE, DCTCP_DRILL, MPRC_ADAPTIVE, MPRC_DRILL = (
+    f"{transport}-over-{selector}"
+    for transport in ("uet-nscc", "linux-dctcp", "mprc")
+    for selector in ("adaptive", "drill")
+)
 
 
 def parts(answer: FabricAnswer) -> dict[str, str]:
@@ -50,7 +55,7 @@ def brief(answer: FabricAnswer) -> str:
     rows = [
         [row.transport, row.entropy, *(f"{_times(answer.cells[kind][row.name]):.2f}" for kind in answer.cells)]
         for row in answer.rows
-        if row.name in (ECMP, PLB, DCTCP, MPRC, OBLIVIOUS, MIXED, RCCC)
+        if row.name in (ECMP, PLB, DCTCP, MPRC, OBLIVIOUS, MIXED, ADAPTIVE, RCCC)
     ]
     return Table(("transport", "entropy", *answer.cells), rows).markdown()
 
@@ -91,6 +96,14 @@ def _of_today(answer: FabricAnswer) -> list[tuple[str, bool]]:
             and _ahead(slow[DCTCP], slow[DCTCP_MIXED])
             and _ahead(slow[EACH_REPS], slow[DCTCP_REPS])
             and _ahead(slow[EACH_MIXED], slow[DCTCP]),
+        ),
+        (
+            "**Switches that read their own queues do at least as well as senders that learn.** With a slow spine, NSCC takes "
+            f"{_us(slow[ADAPTIVE])} with adaptive and {_us(slow[DRILL])} with DRILL, and {_us(slow[MIXED])} over mixed. TCP gains most: DCTCP takes "
+            f"{_us(slow[DCTCP_ADAPTIVE])} and {_us(slow[DCTCP_DRILL])}, MPRC {_us(slow[MPRC_ADAPTIVE])} and {_us(slow[MPRC_DRILL])}.",
+            not any(_ahead(slow[MIXED], slow[name]) for name in (ADAPTIVE, DRILL))
+            and all(_ahead(slow[name], slow[DCTCP]) for name in (DCTCP_ADAPTIVE, DCTCP_DRILL))
+            and all(_ahead(slow[name], slow[MPRC]) for name in (MPRC_ADAPTIVE, MPRC_DRILL)),
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Builds the wheel into dist/. ``python -m distribution.build`` needs what ``pip install -r requirements/wheel.txt`` installs."""
+"""Builds the wheel and the sdist into dist/. ``python -m distribution.build`` needs what ``pip install -r requirements/wheel.txt`` installs."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ PLATFORM = "manylinux_2_28"
 
 
 def main(out: Path = ROOT / "dist") -> None:
-    """Build it."""
-    command = [sys.executable, "-m", "maturin", "build", "--release", "--zig", "--compatibility", PLATFORM]
+    """Build both."""
+    maturin = [sys.executable, "-m", "maturin"]
+    wheel = ["build", "--release", "--zig", "--compatibility", PLATFORM, "--interpreter", sys.executable]
     # maturin looks for pip's Zig on the path
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     with bundle.filled():
-        subprocess.run(
-            [*command, "--interpreter", sys.executable, "--out", str(out)], cwd=ROOT, env=environment, check=True
-        )
+        for command in (["sdist"], wheel):
+            subprocess.run([*maturin, *command, "--out", str(out)], cwd=ROOT, env=environment, check=True)
 
 
 if __name__ == "__main__":

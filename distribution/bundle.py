@@ -1,4 +1,4 @@
-"""Files that only a wheel contains: the charts' JavaScript, the first example's topology, and the licences of all its contents."""
+"""Files that only a wheel or an sdist contains: the charts' JavaScript, the examples, the first one's topology, and the licences of all contents."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,24 +8,27 @@ from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
-from anabranch.foundation import bundled
+from anabranch.foundation import bundled, examples
 from anabranch.network.topologies.topohub_names import BUNDLED
 from anabranch.pages.report import libraries
 from distribution import crates
 
 LICENCES = "LICENSES.txt"
 _VEGA = Path(__file__).with_name("vega-licences.txt")
+_NO_EXAMPLES = shutil.ignore_patterns("*.py", "__pycache__")
 _RULE = "\n\n" + "=" * 100 + "\n"
 
 
 @contextmanager
 def filled(folder: Path = bundled.FOLDER) -> Iterator[Path]:
-    """The folder with its files, for as long as the wheel is made: a checkout takes all of it from the packages."""
+    """The folder with its files, for as long as the wheel is made: a checkout has the examples, and takes the rest from the packages."""
     topology = folder / f"{BUNDLED}.json"
     try:
         topology.parent.mkdir(parents=True, exist_ok=True)
         (folder / libraries.FILE).write_text(libraries.make(), encoding="utf-8")
         topology.write_bytes((files("topohub") / "data" / f"{BUNDLED}.json").read_bytes())
+        for name in examples.FOLDERS:
+            shutil.copytree(crates.ROOT / name, folder / name, ignore=_NO_EXAMPLES)
         (folder / LICENCES).write_text(licences(), encoding="utf-8")
         yield folder
     finally:

@@ -5,7 +5,6 @@ be those of this checkout, to the bit. Then an extra is added by the command tha
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,9 +31,10 @@ def main(wheel: Path) -> int:
         tools = set(packages.iterdir())
         _perform(folder, scripts, "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel.resolve()))
         sizes = {each.name: _megabytes(each) for each in packages.iterdir() if each not in tools}
-        shutil.copy(_SCENARIO, folder)
         _perform(folder, scripts, "anabranch", "doctor")
-        _perform(folder, scripts, "anabranch", "run", _SCENARIO.name, "--out", "runs/abilene")
+        _perform(folder, scripts, "anabranch", "init", "my-topology")
+        _perform(folder, scripts, "anabranch", "run", "my-topology.toml")
+        _perform(folder, scripts, "anabranch", "run", "example:abilene", "--out", "runs/abilene")
         report = folder / "runs" / "abilene" / "report.html"
         assert "vegaEmbed" in report.read_text(encoding="utf-8")
         assert Result.load(report.parent).hash == Scenario.load(_SCENARIO).run().hash

@@ -77,8 +77,15 @@ def front_page(app: Any, error: Exception | None) -> None:
         (Path(app.outdir) / "index.html").write_text(text, encoding="utf-8")
 
 
+def focusable(app: Any, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Let the keyboard reach code that is wider than the page, to scroll it."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", folders)
     app.connect("source-read", navigation)
+    app.connect("html-page-context", focusable)
     app.connect("build-finished", front_page)

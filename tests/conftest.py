@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,19 @@ def iperf3() -> None:
     """Skips where there is no iperf3."""
     if shutil.which("iperf3") is None:
         pytest.skip("needs iperf3")
+
+
+@pytest.fixture
+def switches(namespaces: None, iperf3: None) -> None:
+    """Skips where a live network cannot be built."""
+    from anabranch.engines.openflow.switches import SCHEMA
+
+    if os.geteuid() != 0:
+        pytest.skip("needs root: cables and switches have SCHED_FIFO")
+    if shutil.which("ovs-vswitchd") is None or not SCHEMA.is_file():
+        pytest.skip("needs ovs-vswitchd: apt-get install openvswitch-switch")
+    if find_spec("os_ken") is None:
+        pytest.skip("needs os-ken: pip install 'anabranch[openflow]'")
 
 
 @pytest.fixture

@@ -65,6 +65,9 @@ def random_scenario(number: int) -> dict[str, Any]:
     schedule = Random(f"schedule {number}")
     if schedule.random() < 0.15:
         document["topology"].setdefault("override", [{}])[0] |= _schedule(schedule)
+    fabric = Random(f"fabric {number}")
+    if fabric.random() < 0.2:
+        _make_fabric(fabric, document, nodes)
     return document
 
 
@@ -233,6 +236,32 @@ def _of_many_pairs(draw: Random, nodes: list[str]) -> dict[str, Any]:
             ends | {"pattern": pattern, "size": "7 kB"} | repeated,
         ]
     )
+
+
+def _make_fabric(draw: Random, document: dict[str, Any], nodes: list[str]) -> None:
+    """Gives switches trimming queues and selectors of a fabric, senders entropy values, and some traffic messages."""
+    kinds = _registries()
+    limit, share = draw.choice(["3 packets", "20 packets", "9 kB", "1 bdp"]), draw.random()
+    marks = {"mark_from": share / 2, "mark_to": share}
+    trims = {"trim": draw.random() < 0.8, "control": draw.randint(1, 4)}
+    document["topology"]["queue"] = {"discipline": "trimming", "limit": limit} | marks | trims
+    select = draw.choice(["adaptive", "drill", "hash"])
+    per = draw.choice(["packet", "packet", "flow", *([] if select == "hash" else [{"flowlet": "5ms"}])])
+    paths = draw.choice([{}, {"paths": {"disjoint": 2}}])
+    spray = {"metric": "hop-count", "select": select, "per": per} | paths
+    if draw.random() < 0.5:
+        spray["reconverge"] = "100ms"
+    document["routing"]["chosen"] = spray
+    for stack in document["stacks"].values():
+        stack["entropy"] = draw.choice(kinds["entropy"])
+    control = draw.choice(["nscc", "rccc", "both"])
+    protocol = {"name": "uet", "control": control, "trimming": trims["trim"], "grant": draw.randint(1, 6)}
+    sizes = {"mss": draw.choice(["1000 B", "4086 B"]), "header": "64 B", "ecn": draw.random() < 0.8}
+    document["stacks"]["messages"] = {"protocol": protocol, "entropy": draw.choice(kinds["entropy"])} | sizes
+    ends = {"stack": "messages", "routing": "chosen"}
+    pairs = [draw.sample(nodes, 2) for _ in range(draw.randint(1, 4))]
+    size = draw.choice(["1 B", "4086 B", "60 kB", "400 kB"])
+    document["traffic"] += [{"from": source, "to": target, "size": size} | ends for source, target in pairs]
 
 
 def _schedule(draw: Random) -> dict[str, Any]:

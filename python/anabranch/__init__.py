@@ -1,7 +1,7 @@
 """Finds, predicts and proves the best way to carry TCP over a network.
 
 >>> from anabranch import Scenario
->>> result = Scenario.load("scenarios/abilene.toml", {"run.duration": "1s", "run.warm_up": "0s"}).run(seed=1)
+>>> result = Scenario.load("example:abilene", {"run.duration": "1s", "run.warm_up": "0s"}).run(seed=1)
 >>> result.flows.height  # a polars frame, here with one flow of each of 18 variants
 18
 

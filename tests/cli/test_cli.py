@@ -389,6 +389,8 @@ GROUPS = {
     "predict": ["Path", "Transport", "Output"],
     "paper": ["Work", "Output"],
     "study": ["Work", "Output"],
+    "testbed": ["Topology", "Traffic", "Paths", "Work", "Output"],
+    "controller": ["Scenario", "Output"],
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],

@@ -216,7 +216,7 @@ def test_routings(routing: str, hops: Mapping[str, Any], select: str, per: Mappi
     spec = compiled(("[run]", f"[routing]\nx = {{ {routing} }}\n[run]"))
     assert len(spec["routings"]) == 1
     found = spec["routings"][0]
-    assert (found["hops"], found["select"], found["per"]) == (hops, select, per)
+    assert (found["hops"], found["select"], found["per"]) == (hops, {"name": select}, per)
     _core.Simulation(json.dumps(spec))
 
 

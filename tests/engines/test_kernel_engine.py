@@ -104,6 +104,35 @@ duration = "3s"
 
 
 @pytest.mark.usefixtures("namespaces")
+def test_flows_of_linux_have_queues_of_their_own() -> None:
+    """A flow of TCP fills its queue, from which packets are dropped. The queue of datagrams beside it loses none."""
+    text = f"""{HEAD}
+[[topology.override]]
+link = ["r", "b"]
+capacity = "1Mbps"
+queue = {{ discipline = "fq", flow_limit = 8 }}
+[[traffic]]
+from = "a"
+to = "b"
+stack = "linux-cubic"
+[[traffic]]
+from = "a"
+to = "b"
+transport = "udp"
+packet = "100 bytes"
+constant = "16kbps"
+stop = "2s"
+[run]
+duration = "3s"
+"""
+    result = run(text)
+    datagrams = result.flows.row(1, named=True)
+    assert datagrams["segments_sent"] > 30
+    assert datagrams["delivered_bytes"] == 100 * datagrams["segments_sent"]
+    assert result.links.filter(src="r", dst="b")["queue_drops"][0] > 0
+
+
+@pytest.mark.usefixtures("namespaces")
 def test_the_manifest_names_the_engine_its_lateness_and_what_linux_was_asked_for() -> None:
     result = run(BULK)
     (facts,) = result.manifest["runs"]

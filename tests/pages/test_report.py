@@ -436,6 +436,18 @@ class TestPage:
         peaks = sorted(row["peak"][0] for row in rows)
         assert peaks == pytest.approx(sorted(first["utilisation"]), rel=1e-3)
 
+    def test_the_links_have_a_column_of_cut_packets_where_a_queue_cut_some(self, abilene: Path, tmp_path: Path) -> None:
+        directory = tmp_path / "cut"
+        shutil.copytree(abilene, directory)
+        seen = {}
+        for cut in (None, 70):
+            links = pl.read_parquet(abilene / "links.parquet")
+            counts = {} if cut is None else {"trimmed": pl.lit(cut, pl.UInt64)}  # earlier versions had no such column
+            replace_table(directory / "links.parquet", links.with_columns(**counts))
+            page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+            seen[cut] = "Cut a run" in page.seen
+        assert seen == {None: False, 70: True}
+
     @pytest.mark.parametrize(
         ("most", "end"), [(0.003, 0.005), (0.08, 0.1), (0.2, 0.2), (0.51, 1.0), (1.0, 1.0), (0.0, 1.0)]
     )

@@ -98,7 +98,7 @@ import json
 import sys
 from anabranch.scenario import Scenario, ScenarioError
 schema = json.dumps(Scenario.json_schema())
-names = ("square-root", "fixed-age", "early-random-drop", "bursts", "option_bytes", "transmission")
+names = ("square-root", "fixed-age", "early-random-drop", "bursts", "two-choices", "option_bytes", "transmission")
 assert all(name in schema for name in names)
 text = sys.argv[1]
 result = Scenario.from_toml(text).run(seed=1)
@@ -109,6 +109,13 @@ without = Scenario.from_toml(text.replace(", option_bytes = true", "")).run(seed
 assert (link["packets"], link["bytes"] - without["bytes"]) == (without["packets"], 12), (link, without)  # a SYN's options
 assert link["losses"] >= 3, link
 assert abs(link["loss_ratio"] - 0.3) < 3 / link["packets"], link
+fabric = {"generate": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts": 1}}
+routing = {"metric": "hop-count", "select": "two-choices"}
+traffic = {"from": "l1h1", "to": "l2h1", "bulk": True}
+run = {"duration": "100ms", "warm_up": "0s"}
+links = Scenario({"topology": fabric, "routing": {"drawn": routing}, "traffic": [traffic], "run": run}).run(seed=1).links
+up = [link["packets"] for link in links.iter_rows(named=True) if link["src"] == "l1" and link["dst"] in ("s1", "s2")]
+assert len(up) == 2 and min(up) > 0.4 * sum(up), up
 for good, bad, problem in (("old = 3", "old = 0", "threshold"), ("every = 10", "every = 2", "burst 3 must not exceed every 2")):
     try:
         Scenario.from_toml(text.replace(good, bad))

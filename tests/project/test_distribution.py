@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import version
+from anabranch import Scenario, version
 from anabranch.network.topologies import load, topohub_names
 from anabranch.pages.report import libraries
 from distribution import bundle, crates, licences, python_packages
@@ -56,7 +56,7 @@ def test_every_package_that_the_base_requires_in_turn_has_a_known_licence() -> N
         assert python_packages.licence(name)
 
 
-def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
+def test_a_wheel_has_the_javascript_the_examples_the_topology_and_the_text_of_each_licence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wheel has the data of optional packages that the base leaves out."""
@@ -75,7 +75,11 @@ def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
         try:
             assert topohub_names.names() == (topohub_names.BUNDLED,)
             assert load(topohub_names.BUNDLED) == expected
+            abilene = Scenario.load("example:abilene")
+            assert abilene.source == str(folder / "scenarios" / "abilene.toml")
+            assert abilene.to_toml() == (crates.ROOT / "scenarios" / "abilene.toml").read_text(encoding="utf-8")
         finally:
             topohub_names.names.cache_clear()
         assert libraries.vega() == script
+        assert (folder / "scenarios" / "traces" / "satellite.csv").is_file()
     assert not folder.exists()

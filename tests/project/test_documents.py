@@ -53,8 +53,8 @@ def test_the_notebook_of_the_first_steps_shows_a_sawtooth(monkeypatch: pytest.Mo
     result, head, drawing, smaller = shown_by("first-steps.ipynb")
     assert "<table" in result._repr_html_()
     assert head.height == 5
-    assert drawing.to_dict()["mark"]["type"] == "line"
-    window = drawing.data.filter(pl.col("time_s") > 5, stack="newreno")["cwnd_segments"]
+    assert drawing.title.startswith("Congestion window")
+    window = result.series_flows.filter(pl.col("time_s") > 5, stack="newreno")["cwnd_segments"]
     assert 62 < window.max() < 66
     assert window.max() / 2 - 2 < window.min() < window.max() / 2 + 2
     goodput = dict(smaller.select("stack", "goodput_bps").iter_rows())
@@ -67,9 +67,26 @@ def test_the_notebook_on_spraying_shows_who_tolerates_reordering(monkeypatch: py
     newreno, mprc = flows.to_dicts()
     assert newreno["spurious_retransmits"] == newreno["retransmits"] > 0
     assert mprc["goodput_bps"] > 3 * newreno["goodput_bps"]
-    assert windows.data["stack"].n_unique() == 2
-    assert len(swept.to_dict()["layer"]) > 1
+    assert [row["stack"] for row in windows.specification["data"]["values"]] == ["newreno", "mprc"]
+    assert swept.title.startswith("Goodput")
     goodput = dict(others.select("stack", "goodput_bps").iter_rows())
+    assert goodput["linux-reno"] > 3 * goodput["newreno"]
+
+
+def test_the_lesson_on_reordering_shows_what_its_text_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From any folder: all it needs is in the package."""
+    monkeypatch.chdir(tmp_path)
+    lesson, result, film, window, flows, queue, longer, linux = shown_by("reordering.ipynb")
+    assert "2 variants" in lesson._repr_html_()
+    assert result.flows.height == 2
+    assert film.title == "Replay: Spraying"
+    assert window.title.startswith("Congestion window")
+    assert queue.title.startswith("Queue")
+    newreno, mprc = flows.to_dicts()
+    assert newreno["spurious_retransmits"] == newreno["retransmits"] > 0
+    assert mprc["goodput_bps"] > 3 * newreno["goodput_bps"]
+    assert longer.title.startswith("Goodput")
+    goodput = dict(linux.select("stack", "goodput_bps").iter_rows())
     assert goodput["linux-reno"] > 3 * goodput["newreno"]
 
 

@@ -94,10 +94,18 @@ def test_the_tasks_can_be_done(desk: Path) -> None:
     assert "mprc" in PAPERS
 
 
+def test_the_first_minute_works(desk: Path) -> None:
+    install, *rest = commands("The first minute")
+    assert install == "pip install dist/anabranch-*.whl"
+    for command in rest:
+        perform(command.replace(" --run 3", " --run 3 --for 50ms"))
+    assert (desk / "runs" / "spraying" / "replay.html").is_file()
+
+
 @pytest.mark.slow("simulates 130 runs and draws a report")
 def test_the_commands_of_the_tour_run(desk: Path) -> None:
     for name in ("a", "b"):
         assert status(["run", "my.toml", "--out", f"runs/{name}", "--seed", "1", *BRIEF]) == 0
-    for command in commands("A scenario"):
+    for command in commands("Commands"):
         perform(command)
     assert (desk / "both.html").exists()

@@ -26,6 +26,7 @@ FACE = {
 EXCEPTIONS = {
     ("scenario/__init__.py", "runs"),  # Scenario.run(): the data start their own engine, an alias of anabranch.run
     ("scenario/__init__.py", "compile"),  # Scenario.warnings: some need compiled routes
+    ("results/result.py", "pages"),  # Result.plot() and its like: results show themselves in notebooks
 }
 """Imports that point up, each inside a function; at most three."""
 

@@ -271,7 +271,7 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", '[routing]\nx={paths=[["A","C"]]}\n[run]'), "routing.x.paths[0]", "no link from A to C"),
         (("[run]", '[routing]\nx={acks="y"}\n[run]'), "routing.x.acks", "no such routing"),
         (("[topology]", '[topology]\nfrom = "topozoo/Abilene"'), "topology", "exactly one of"),
-        (("[topology]", '[topology]\nqueue = "fifo"'), "topology.queue", "possible: codel"),
+        (("[topology]", '[topology]\nqueue = "fifo"'), "topology.queue", "possible: ared, cake, codel"),
         (
             ("[run]", '[[events]]\nat="1s"\nreroute=true\none_way=true\n[run]'),
             "events[0]",
@@ -574,7 +574,7 @@ def test_a_matrix_has_an_upper_bound() -> None:
 @pytest.mark.parametrize(
     ("section", "field", "hint"),
     [
-        ('queue = { target = "1ms" }', "queue.target", 'give discipline = "codel"'),
+        ('queue = { target = "1ms" }', "queue.target", 'give discipline = "codel" or "fq-codel" or "pie" or "fq-pie"'),
         ('queue = ["codel", { mark = 5 }]', "queue[1].mark", 'give discipline = "ecn-threshold"'),
         ("queue = { marc = 5 }", "queue.marc", "possible: discipline, limit"),
         (

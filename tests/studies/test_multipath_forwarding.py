@@ -15,7 +15,7 @@ from anabranch.studies.papers import registry
 from anabranch.studies.papers.multipath_forwarding import parallel_claims
 from anabranch.studies.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
 from anabranch.studies.papers.multipath_forwarding.short_flows import speeds
-from anabranch.studies.papers.statements import Statements, judged
+from anabranch.studies.papers.statements import Statements
 from anabranch.studies.papers.study import Claim
 
 SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
@@ -63,19 +63,19 @@ def test_goodput_is_compared_with_the_single_path_of_the_same_seed() -> None:
         ratios.at(loss=0.5)
 
 
-def test_verdicts() -> None:
-    assert [judged([True, True]), judged([True, False]), judged([False, True, False])] == [
-        "holds",
-        "holds partly",
-        "does not hold",
-    ]
-
-
 def test_a_claim_is_told_by_its_row_with_our_values() -> None:
-    entry = {"where": "Figure 1", "says": "More.", "evidence": "{share}: {ours:.2f}.", "reason": "Because of {why}."}
+    entry = {
+        "where": "Figure 1",
+        "says": "More.",
+        "rule": "It is.",
+        "evidence": "{share}: {ours:.2f}.",
+        "reason": "Because of {why}.",
+    }
     said = Statements({"more": entry})
     found = said.claim("more", [True, False], ours=1.234, why="loss")
-    assert found == Claim("more", "Figure 1", "More.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss.")
+    assert found == Claim(
+        "more", "Figure 1", "More.", "It is.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss."
+    )
     assert said.claim("more", [True], ours=1, why="loss").reason == "", "what holds needs no reason"
     assert said.claim("more", "does not hold", share="none", ours=1, why="loss", reason_applies=False).reason == ""
     remarked = Statements({"more": entry | {"remark": "Also {why}."}})
@@ -88,10 +88,12 @@ def test_a_gain_is_in_percent() -> None:
 
 def test_both_changes_hurt_a_single_path_if_they_do_with_and_without_loss() -> None:
     for lossy, verdict in ((0.9, "holds"), (1.1, "holds partly")):
-        table = pl.DataFrame({"seed": [1, 1], "loss": [0.0, 0.001], "ratio": [0.95, lossy]})
+        table = pl.DataFrame({"seed": [1, 1, 2, 2], "loss": [0.0, 0.001] * 2, "ratio": [0.95, lossy] * 2})
         claim = parallel_claims._single_path_claim(Ratios(table))
         assert (claim.where, claim.verdict) == ("Section III.A.3", verdict)
-        assert claim.evidence.endswith(f"relative goodput 0.950, with link loss 0.001 {with_interval(lossy, None)}.")
+        assert claim.evidence.endswith(
+            f"relative goodput {with_interval(0.95, 0.0)}, with link loss 0.001 {with_interval(lossy, 0.0)}."
+        )
 
 
 def test_the_time_that_an_unfinished_flow_has_run_is_in_no_mean() -> None:

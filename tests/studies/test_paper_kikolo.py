@@ -56,13 +56,13 @@ def test_the_table_of_competitors_has_linux_as_the_source_of_bic() -> None:
 @pytest.mark.parametrize(
     ("left", "verdict", "says"),
     [
-        (Cell(60.0, 2.0), "holds", "of their own kind; least 60 %"),
-        (Cell(41.0, 10.0), "holds", "of their own kind (or the interval reaches it); least 41 %"),
+        (Cell(60.0, 2.0), "holds", "In 3 of 3 comparisons the others"),
+        (Cell(41.0, 10.0), "undecided", "In 2 of 3 comparisons (1 undecided) the others"),
         (Cell(41.0, 2.0), "holds partly", "of their own kind; least 41 %"),
     ],
 )
-def test_what_others_keep_within_an_interval_is_said_so(left: Cell, verdict: str, says: str) -> None:
-    found = {("a", 1e-3): Cell(99.0, None), ("b", 1e-3): Cell(98.0, None), ("c", 1e-3): left}
+def test_what_others_keep_within_an_interval_of_the_threshold_is_undecided(left: Cell, verdict: str, says: str) -> None:
+    found = {("a", 1e-3): Cell(99.0, 1.0), ("b", 1e-3): Cell(98.0, 1.0), ("c", 1e-3): left}
     claim = friendliness._friendly("figure-7-lossy", found, ("a", "b", "c"), [1e-3], 50.0)
     assert claim.verdict == verdict
     assert says in claim.evidence

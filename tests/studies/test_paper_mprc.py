@@ -66,14 +66,6 @@ def test_transfers_that_do_not_finish_have_no_mean_time() -> None:
     assert comparisons.completions(flows) == {"a": "1.50 ± 6.35", "b": "(1 of 2 finish)", "c": "(0 of 1 finish)"}
 
 
-def test_a_claim_holds_partly_if_some_of_its_parts_do() -> None:
-    assert [measure.verdict(*parts) for parts in ((True, True), (True, False), (False, False))] == [
-        "holds",
-        "holds partly",
-        "does not hold",
-    ]
-
-
 def test_findings_stand_by_the_last_figure_that_they_name() -> None:
     places = ("Chapter 6", "Figures 2.4, 5.5 and 5.6", "Figure 5.10", "Figure 2.3", "Figure 5.6")
     tables = [Table(where, where, "", [], []) for where in places]

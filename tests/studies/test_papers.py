@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import tomllib
+from html import escape
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from anabranch.studies.papers import charts, lab, measures, page, published, rea
 from anabranch.studies.papers.fixed_robust_routing import choices
 from anabranch.studies.papers.study import Claim, Figure, Findings, Lab, Number, Picture, Table
 from tests.scenarios import LINE
+from tests.studies.pages import PAGES
 
 EXPECTED = Path(__file__).parents[1] / "papers"
 ROOT = Path(__file__).parents[2]
@@ -106,7 +108,7 @@ def test_make_papers_copies_what_a_study_wrote_into_its_folder(tmp_path: Path) -
         assert [file.name for file in (target / "figures").iterdir()] == ["new.svg"]
 
 
-@pytest.mark.parametrize("name", registry.PAPERS)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
     """The README of the full run, in the repository: no published number without its sentence and ours, no figure without its file."""
     folder = registry.folder(name)
@@ -124,19 +126,22 @@ def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
     assert all((folder / figure).is_file() for figure in figures)
 
 
-@pytest.mark.parametrize("name", registry.PAPERS)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_readme_has_every_claim_in_the_words_of_its_file(name: str) -> None:
     """And no others; the code gives verdicts and values only."""
     folder = registry.folder(name)
     claims = {(claim["where"], claim["says"]): claim for claim in statements.load(folder).entries.values()}
     text = (folder / "README.md").read_text(encoding="utf-8").partition("## Claims")[2].partition("\n## ")[0]
     rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines() if line.startswith("| ")][2:]
-    assert len(rows) == len(claims)
-    for where, says, verdict, found in rows:
+    folded = dict(re.findall(r"<details><summary>(.+)</summary>\n\n(.+)\n\n</details>", text))
+    assert len(rows) == len(folded) == len(claims)
+    for where, says, rule, verdict in rows:
         claim = claims[where, says]
-        more = claim.get("remark", "" if verdict == "**holds**" else claim.get("reason", ""))
-        said = f"{_pattern(claim['evidence'])}( {_pattern(more)})?"
-        assert re.fullmatch(said, found.replace("\\|", "|")), claim["id"]
+        assert rule == claim["rule"]
+        more = claim.get("remark", "" if verdict in ("**holds**", "**undecided**") else claim.get("reason", ""))
+        judged = re.escape(f"**{verdict.strip('*')}.** ")
+        said = f"{judged}{_pattern(claim['evidence'])}( {_pattern(more)})?"
+        assert re.fullmatch(said, folded[escape(f"{where}: {says}")]), claim["id"]
 
 
 def _pattern(template: str) -> str:
@@ -144,7 +149,7 @@ def _pattern(template: str) -> str:
     return ".*".join(map(re.escape, re.split(r"\{[^{}]+\}", template)))
 
 
-@pytest.mark.parametrize("name", registry.PAPERS)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
     """In the words of the tables, and no others."""
     folder = registry.folder(name)
@@ -158,6 +163,25 @@ def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
     for where, id, caption in shown:
         assert where == figures[id].where
         assert re.fullmatch(_pattern(figures[id].caption), caption), id
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_readme_has_no_dead_link_and_no_latex(name: str) -> None:
+    """Links lead to files beside the page, and to headings of it."""
+    folder = registry.folder(name)
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    headings = {
+        re.sub(r"[^\w -]", "", line.strip("# ")).lower().replace(" ", "-")
+        for line in re.findall(r"^#+ .*$", text, re.M)
+    }
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        found = (
+            target[1:] in headings
+            if target.startswith("#")
+            else target.startswith("http") or (folder / target).exists()
+        )
+        assert found, target
+    assert re.findall(r"\$|\\\\?(?:frac|sqrt|times|rightarrow|leq|neq)", text.replace("\\|", "")) == []
 
 
 def test_claims_and_pictures_come_from_tables() -> None:
@@ -236,7 +260,7 @@ def _toy(directory: Path) -> tuple[Lab, Findings]:
     frame = pl.DataFrame({"x": [1.0, 2.0], "who": ["we", "we"], "mean": [1.0, 2.0], "half_width": [0.1, None]})
     chart = charts.lines(frame, x="x", colour="who", x_title="x", y_title="y", published=frame)
     findings = Findings(
-        [Claim("c", "Figure 1", "It is fast.", "holds partly", "19.5 ± 0.1 Mbit/s.", "Not | always.")],
+        [Claim("c", "Figure 1", "It is fast.", "At least 20.", "holds partly", "19.5 ± 0.1 Mbit/s.", "Not | always.")],
         [Number("a", 19.5, 0.1), Number("ours", 1.0, what="one", where="Table 1")],
         [Picture("figure-1", "Figure 1", "Look.", chart)],
         [Table("t", "Table 2", "More.", ["x"], [["1"]])],
@@ -252,10 +276,14 @@ def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkey
     readme.write(place, findings)
     text = (place.directory / "README.md").read_text()
     assert text.startswith("# A toy | paper\n")
-    assert "| Figure 1 | It is fast. | **holds partly** | 19.5 ± 0.1 Mbit/s. Not \\| always. |" in text
-    assert "| Table 1 | goodput | 20 Mbit/s (“almost \\$20\\$”) [1] | 19.5 ± 0.1 Mbit/s |  |" in text
+    assert "| Figure 1 | It is fast. | At least 20. | **holds partly** |" in text
+    assert (
+        "<summary>Figure 1: It is fast.</summary>\n\n**holds partly.** 19.5 ± 0.1 Mbit/s. Not | always.\n\n</details>"
+        in text
+    )
+    assert "| Table 1 | goodput | 20 Mbit/s (“almost 20”) [1] | 19.5 ± 0.1 Mbit/s |  |" in text
     assert "| Table 1 | one | – | 1.00 |  |" in text
-    assert text.endswith("\n1. “almost \\$20\\$ Mbps ... with 3 losses at most”\n")
+    assert text.endswith("\n1. “almost 20 Mbps ... with 3 losses at most”\n\n</details>\n")
     document = documents.read(place.directory)
     assert document["not_measured"] == ["b"]
     assert document["numbers"][0]["sentence"] == "almost $20$ Mbps ... with 3 losses at most"

@@ -3,7 +3,7 @@
 //! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
-pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
+pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec, Selector};
 use crate::routing::GoodputLaw;
 pub use crate::routing::Metric;
 use crate::tcp::congestion::supervision::Supervision;
@@ -84,11 +84,12 @@ pub struct LinkSpec {
     pub shaper: Option<ShaperSpec>,
 }
 
-/// A token bucket that fills at the link's rate, in front of a faster line. As in Linux's `htb`, a packet may begin while the bucket is not below
-/// zero, and then takes its bytes from it.
+/// A token bucket that fills at the link's rate, in front of a faster line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShaperSpec {
+    /// When packets leave the queue, and when they are transmitted.
+    pub kind: ShaperKind,
     /// What the bucket holds, bytes.
     pub burst: u64,
     /// Rate at which packets are transmitted.
@@ -100,6 +101,16 @@ impl LinkSpec {
     pub fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some() || self.shaper.is_some()
     }
+}
+
+/// A shaper of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShaperKind {
+    /// A packet leaves the queue, and is transmitted, once the bucket is not below zero. It then takes its bytes from the bucket.
+    Htb,
+    /// A packet leaves the queue as soon as the one before it is transmitted, and waits in the shaper until the bucket has its bytes.
+    Tbf,
 }
 
 /// Changes of a rate or a delay over time.
@@ -339,36 +350,6 @@ pub enum ThroughputMetric {
     TcpbpExact,
     /// The paths of greatest predicted goodput.
     Goodput(Box<GoodputLaw>),
-}
-
-/// The choice among several next hops or paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selector {
-    /// By a hash of header fields.
-    Hash,
-    /// Round robin.
-    RoundRobin,
-    /// Uniformly at random.
-    Random,
-    /// At random, in proportion to weights.
-    Weighted,
-    /// The link with the fewest bytes in its queue; one of them at random if several have as many.
-    Adaptive,
-    /// The link with the fewest bytes in its queue of two drawn ones and the last best (DRILL, Ghorbani et al., SIGCOMM 2017).
-    Drill,
-}
-
-impl Selector {
-    /// Whether choices depend on the queues of the links.
-    pub fn reads_backlogs(self) -> bool {
-        matches!(self, Selector::Adaptive | Selector::Drill)
-    }
-
-    /// Whether choices of flows depend on earlier choices, or on queues, so that they are unknown before the run.
-    pub fn decides_in_the_run(self) -> bool {
-        self == Selector::RoundRobin || self.reads_backlogs()
-    }
 }
 
 /// The unit of traffic that one choice holds for.

@@ -112,7 +112,7 @@ mod tests {
         let spec = json!({
             "seed": 1, "duration": 40_000 * MS, "warm_up": 0, "sample": null, "nodes": ["a", "b", "c"],
             "links": links.collect::<Vec<_>>(), "events": [], "captures": [], "stacks": [],
-            "routings": [{"name": "r", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash", "per": {"unit": "flow"},
+            "routings": [{"name": "r", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": {"name": "hash"}, "per": {"unit": "flow"},
                 "hash": ["source"], "acks": null, "reconverge": null}],
             "traffic": traffic.collect::<Vec<_>>(),
         });

@@ -16,7 +16,9 @@ use anabranch_core::entropy::EntropySpec;
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, ProtocolSpec, RunSpec, StackSettings};
+use anabranch_core::spec::{
+    DisciplineSpec, DistributionSpec, LossSpec, ProtocolSpec, RunSpec, Selector, StackSettings,
+};
 use anabranch_core::tcp::congestion::linux::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -41,6 +43,7 @@ fn algorithms() -> String {
         "ack": AckSpec::describe(),
         "protocol": ProtocolSpec::describe(),
         "entropy": EntropySpec::describe(),
+        "select": Selector::describe(),
         "queue": DisciplineSpec::describe_queues(),
         "jitter": DistributionSpec::describe(),
         "loss": LossSpec::describe(),
@@ -64,6 +67,7 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
         "ack" => AckSpec::problem_of(algorithm),
         "protocol" => ProtocolSpec::problem_of(algorithm),
         "entropy" => EntropySpec::problem_of(algorithm),
+        "select" => Selector::problem_of(algorithm),
         "queue" => DisciplineSpec::problem_of(algorithm),
         "jitter" => DistributionSpec::problem_of(algorithm),
         "loss" => LossSpec::problem_of(algorithm),

@@ -10,6 +10,7 @@ from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.exporting import Exporting
 from anabranch.cli.options import OUTPUT, SEARCH, TOPOLOGY, TRAFFIC, Json, Share, Whole, at_least, rate_bps, seconds
 from anabranch.cli.output import json_text, say, tell
+from anabranch.foundation import examples
 from anabranch.foundation.output_files import require_directory
 from anabranch.foundation.text_table import count, print_table
 
@@ -153,7 +154,7 @@ def _question(network: str, asked: Asked, completion: Completion) -> "Question":
 
     if (asked.size is not None) != (asked.objective == "completion"):
         raise UsageError("--size and --objective completion go together: a flow without a size has no completion")
-    if network.endswith(".toml"):
+    if network.endswith(".toml") or network.startswith(examples.PREFIX):
         if asked.pair or asked.demands or asked.size:
             raise UsageError(
                 f"--pair, --demands and --size go with a topology; {network} is a scenario, which has its own traffic"

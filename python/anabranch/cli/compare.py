@@ -12,7 +12,9 @@ from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, Share, at_least
 from anabranch.cli.output import json_text, say, tell
+from anabranch.cli.report import say_what_lacks
 from anabranch.cli.scenarios import load, warn
+from anabranch.foundation import examples
 from anabranch.foundation.input_files import shown, stem
 from anabranch.foundation.text_table import count, percent, print_table
 
@@ -106,15 +108,12 @@ def compare(
     varied = compared.jitter_of(engines)
     makers = simulations(engines, max_lateness)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
-    from anabranch.pages.report import libraries
-
-    libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
     if "kernel" in engines and (refused := _refused_by_kernel(loaded)):
         say("\n".join(refused))
         return FAILED
-    directory = output.out or Path("runs") / f"{stem(scenario)}-engines"
+    directory = output.out or Path("runs") / f"{stem(examples.resolved(scenario))}-engines"
     seeds = _seeds_of_jitter(loaded.seeds) if varied else loaded.seeds
     results = []
     for engine in engines:
@@ -188,6 +187,7 @@ def _compare(
 
     page = write_report([result.directory for result in results], directory / "report.html", named=False)
     say(f"Written: {page}")
+    say_what_lacks()
     runs = [result.runs for result in results]
     greatest = {}
     documents = []

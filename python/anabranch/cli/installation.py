@@ -33,7 +33,7 @@ def checks(directory: Path | None = None) -> Iterator[Check]:
     """Look at one thing after another; ``directory`` (the current one) is where runs are going to be written."""
     yield _python()
     yield _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)")
-    yield _required("Charts of reports", _vega, f"`{command('figures')}`")
+    yield _optional("Charts of reports", _vega, f"`{command('figures')}`")
     yield from (_extra(name) for name in EXTRAS)
     yield _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`")
     yield _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`")
@@ -48,6 +48,7 @@ def checks(directory: Path | None = None) -> Iterator[Check]:
         "use `sudo`, or `apt install iproute2 util-linux`, `modprobe tun` and `sysctl user.max_user_namespaces=1000`",
     )
     yield _optional("iperf3 (a sender of the kernel engine)", _iperf3, "`apt install iperf3`")
+    yield _optional("Open vSwitch (`testbed`, `controller`)", _openvswitch, "`apt install openvswitch-switch`")
     yield _disk(directory or Path.cwd())
 
 
@@ -154,6 +155,10 @@ def _tshark() -> str | None:
 
 def _iperf3() -> str | None:
     return _first_line(["iperf3", "--version"])
+
+
+def _openvswitch() -> str | None:
+    return _first_line(["ovs-vswitchd", "--version"])
 
 
 def _ns2() -> str | None:

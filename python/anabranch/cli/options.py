@@ -37,7 +37,9 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 Share = Annotated[float, Parameter(converter=_share)]
 """A number, or a percentage such as 1%."""
-ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML); - is standard input.")]
+ScenarioFile = Annotated[
+    Path, Parameter(help="A scenario file (TOML), or example:NAME (anabranch init lists them); - is standard input.")
+]
 Settings = Annotated[
     list[str] | None,
     Parameter(

@@ -9,6 +9,7 @@ from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, Whole, seconds
 from anabranch.cli.output import tell
 from anabranch.cli.run_directories import is_outside
+from anabranch.foundation.extras import require
 from anabranch.foundation.output_files import require_writable
 
 
@@ -35,6 +36,12 @@ def replay(
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file (default RUN/replay.html).")
     ] = None,
+    film: Annotated[
+        Path | None,
+        Parameter(
+            group=OUTPUT, help="Write the span as a film of 12 s for slides instead: an animated PNG (FILE.png)."
+        ),
+    ] = None,
 ) -> int:
     """Play the packets of a short span of a run: they move along the map, queues fill, drops flash.
 
@@ -45,8 +52,15 @@ def replay(
     for_s = seconds("--for", length)
     if for_s <= 0:
         raise UsageError(f"--for {length}: must be longer than 0 s")
-    page, named = output or directory / "replay.html", is_outside(output, [directory])
-    require_writable(page, named=named)
+    if film is not None:
+        if output is not None:
+            raise UsageError("--film and --output: give one; a film is no page")
+        if film.suffix.lower() != ".png":
+            raise UsageError(f"--film {film}: must end in .png; ffmpeg -i FILE.png FILE.mp4 converts it")
+        require("a film", "figures")
+        output = film
+    target, named = output or directory / "replay.html", is_outside(output, [directory])
+    require_writable(target, named=named)
     recording = record(
         directory,
         run=run,
@@ -55,5 +69,10 @@ def replay(
         progress=True,
         run_control=run_control,
     )
-    tell(write(recording, page, named=named))
+    if film is None:
+        tell(write(recording, target, named=named))
+    else:
+        from anabranch.pages.replay import film as films
+
+        tell(films.write(recording, target, named=named, progress=True))
     return DONE

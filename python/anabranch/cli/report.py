@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
-from anabranch.cli.output import tell
+from anabranch.cli.output import say, tell
 from anabranch.cli.run_directories import is_outside, run_directories
 from anabranch.foundation.output_files import require_writable
 
@@ -29,4 +29,13 @@ def report(
     with Computing("the report"), run_directories(runs) as directories:
         written = write(directories, page, named=named)
     tell(written)
+    say_what_lacks()
     return DONE
+
+
+def say_what_lacks() -> None:
+    """Say that a report has no charts, and how to have them."""
+    from anabranch.pages.report import libraries
+
+    if (lacking := libraries.lacking()) is not None:
+        say(lacking)

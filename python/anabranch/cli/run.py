@@ -14,7 +14,9 @@ from anabranch.cli.engines import EngineName, MaxLateness, simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, Whole, at_least
 from anabranch.cli.output import json_text, say, tell
+from anabranch.cli.report import say_what_lacks
 from anabranch.cli.scenarios import load, warn
+from anabranch.foundation import examples
 from anabranch.foundation.input_files import shown, stem
 from anabranch.foundation.text_table import count, print_table, quantity
 
@@ -120,12 +122,12 @@ def run(
 
     directory = output.out
     if directory is None and not output.json:
-        directory = default_directory(Path("runs") / stem(scenario), loaded, chosen, variation.engine)
+        directory = default_directory(
+            Path("runs") / stem(examples.resolved(scenario)), loaded, chosen, variation.engine
+        )
     page = directory / "report.html" if output.report and directory is not None else None
     if page is not None:
-        from anabranch.pages.report import libraries, write
-
-        libraries.check()
+        from anabranch.pages.report import write
     result = execute(
         loaded,
         engine=variation.engine,
@@ -155,6 +157,7 @@ def run(
         say(f"Run directory: {directory}")
         if page is not None and page.exists():
             say(f"Report:        {page}")
+            say_what_lacks()
     _say_what_is_left_out(result)
     if result.interrupted:
         _say_what_is_kept(result, directory)

@@ -11,6 +11,7 @@ from anabranch.cli.engines import simulations
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import json_text, say, tell
+from anabranch.foundation import examples
 from anabranch.foundation.input_files import stem
 from anabranch.foundation.text_table import TextTable, count, percent, print_table, quantity
 
@@ -65,7 +66,7 @@ class Output:
 
 
 def sweep(
-    plan: Annotated[Path, Parameter(help="A plan (TOML); - is standard input.")],
+    plan: Annotated[Path, Parameter(help="A plan (TOML), or example:random-loss; - is standard input.")],
     /,
     *,
     seeds: Seeds = Seeds(),
@@ -93,7 +94,7 @@ def sweep(
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulations(["kernel"])  # for its privileges
-    directory = output.out or Path("runs") / stem(plan)
+    directory = output.out or Path("runs") / stem(examples.resolved(plan, examples.SWEEPS))
     for key in loaded.not_kept:
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
     say(loaded.size)
@@ -148,7 +149,9 @@ def _say_of_other_plan(sweep: "Sweep", directory: Path) -> None:
 
 
 def _print_summary(result: "SweepResult") -> None:
+    from anabranch.results.matrix_columns import plain_names, text
     from anabranch.results.summary import UNFINISHED, figure, finished
+    from anabranch.studies.sweep.run_directory import with_unit
 
     summary = result.summary
     tell(result.document["title"])
@@ -163,15 +166,16 @@ def _print_summary(result: "SweepResult") -> None:
     if given:
         first = summary.select(given).unique(maintain_order=True)
         summary = first.join(summary, on=given, nulls_equal=True, maintain_order="left_right")
+    shown_units = result.document["units"]
     has_sizes = summary["unfinished"].count() > 0
 
     def row(one: dict[str, Any]) -> tuple[str, ...]:
-        values = (one[key] for key in keys)
+        values = (text(with_unit(one[key], shown_units.get(key, ""))) for key in keys)
         rates = (quantity(one[name], "bit/s") for name in ("goodput_bps", "goodput_interval_bps"))
         done = "-" if one["unfinished"] is None else finished(one["finished"] + one["unfinished"], one["unfinished"])
         times = figure(one, "fct_mean", "_s", lambda value: quantity(value, "s")), quantity(one["fct_interval_s"], "s")
         return (
-            *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values),
+            *(str(value) for value in values),
             str(one["runs"]),
             *rates,
             percent(one["retransmit_ratio"]),
@@ -186,7 +190,7 @@ def _print_summary(result: "SweepResult") -> None:
     if has_sizes and summary["unfinished"].sum():
         notes.append(UNFINISHED)
     completion = ("completion", "± 95 %", "finished") if has_sizes else ()
-    head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *completion)
+    head = (*plain_names(keys), "runs", "goodput", "± 95 %", "retransmits", *completion)
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))
 
 

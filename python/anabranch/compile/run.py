@@ -307,7 +307,7 @@ def _routing(
     return {
         "name": name,
         "hops": _hops(name, routing, nodes, stacks),
-        "select": routing.selector,
+        "select": {"name": "hash"} if routing.select is None else routing.select.compiled(),
         "per": {"unit": "flowlet", "gap": units.duration(granularity.flowlet)}
         if isinstance(granularity, Flowlet)
         else {"unit": granularity},

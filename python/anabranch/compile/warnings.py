@@ -75,8 +75,8 @@ def _fewer_paths(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> P
 def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Problem:
     link = spec["links"][found["link"]]
     discipline = link["queue"]["discipline"]
-    remedies = {"drop-tail": 'queue = "ecn-threshold"', "trimming": "mark_from below 1"}
-    remedy = remedies.get(discipline, "ecn = true")
+    otherwise = "ecn = true" if "ecn" in link["queue"] else 'queue = "ecn-threshold"'
+    remedy = "mark_from below 1" if discipline == "trimming" else otherwise
     more = "" if found["links"] == 1 else f", and those of {found['links'] - 1} other links"
     message = (
         f"is DCTCP, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "

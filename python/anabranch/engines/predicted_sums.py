@@ -89,7 +89,7 @@ def _is_hashed(spec: CompiledRun) -> bool:
     routings = spec["routings"]
     used = {group["routing"] for group in spec["traffic"]}
     used |= {acks for number in used if (acks := routings[number].get("acks")) is not None}
-    return any(routings[at]["select"] == "hash" and routings[at]["hops"]["kind"] != "shortest" for at in used)
+    return any(routings[at]["select"]["name"] == "hash" and routings[at]["hops"]["kind"] != "shortest" for at in used)
 
 
 def rows(parts: Parts, own: Sums, draws: Sequence[Sums]) -> list[dict[str, Any]]:

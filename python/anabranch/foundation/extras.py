@@ -21,6 +21,7 @@ EXTRAS = {
     "topologies": Extra("TopoHub's 707 topologies; papers", ("topohub",)),
     "notebook": Extra("Jupyter, and tables for pandas", ("altair", "jupyterlab", "pandas", "pyarrow")),
     "cluster": Extra("Dask, for many machines", ("distributed", "dask_jobqueue")),
+    "openflow": Extra("`testbed` and `controller`", ("os_ken",)),
 }
 
 

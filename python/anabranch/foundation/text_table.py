@@ -36,6 +36,23 @@ def print_table(table: TextTable) -> None:
         print(printable(note))
 
 
+def html_table(table: TextTable) -> str:
+    """The same as HTML, for notebooks."""
+    from html import escape
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        sides = ("left" if column < table.text_columns else "right" for column in range(len(cells)))
+        shown = (
+            f'<{tag} style="text-align: {side}">{escape(printable_line(cell))}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(shown)}</tr>"
+
+    body = "".join(line(row, "td") for row in table.rows)
+    notes = "".join(f"<p>{escape(printable(note))}</p>" for note in table.notes)
+    return f"<table><thead>{line(table.head, 'th')}</thead><tbody>{body}</tbody></table>{notes}"
+
+
 def display_width(text: str) -> int:
     """The columns of a terminal that a text takes: two for a character of East Asia, none for one that changes the one before it."""
     if text.isascii():

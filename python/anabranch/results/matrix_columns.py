@@ -52,7 +52,22 @@ def text(value: object) -> str:
     """A value of the matrix as a text; a dash for a key that a variant does not have."""
     if value is None:
         return "–"
+    if isinstance(value, float):
+        return number(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def number(value: float) -> str:
+    """A number with all of its digits, as people write it: 0.00001 instead of 1e-05, and no exponent above 1e-9 or below 1e15."""
+    if value and not 1e-9 <= abs(value) < 1e15:
+        return json.dumps(value)
+    return np.format_float_positional(value, trim="0" if value == int(value) else "-")
+
+
+def plain_names(columns: Sequence[str]) -> list[str]:
+    """The names of keys for people: without the prefix, which tables alone need, where they stay distinct."""
+    plain = [column.removeprefix(CLASH) for column in columns]
+    return [name if plain.count(name) == 1 else column for name, column in zip(plain, columns, strict=True)]
 
 
 def _typed(key: str, values: Sequence[Any]) -> pl.Series:

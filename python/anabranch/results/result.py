@@ -7,19 +7,24 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from anabranch.foundation.forks import refuse_after_fork
+from anabranch.foundation.text_table import html_table
 from anabranch.results import run_directory, statistics
 from anabranch.results.files import COMPLETE, UNREADABLE
 from anabranch.results.matrix_columns import key_table, with_keys
 from anabranch.results.run_directory import Runs
 from anabranch.results.schema import PREDICTED, SCHEMAS, SERIES_TABLES
 from anabranch.results.stored import StoredResult
+from anabranch.results.summary import tables
+
+if TYPE_CHECKING:
+    from anabranch.pages.notebook import Page
 
 
 class ResultError(ValueError):
@@ -269,11 +274,51 @@ class Result:
         kept = ("status", "result_hash", "lateness", "packets_without_route", "packets_expired")
         return head | {name: run[name] for name in kept if name in run} | tables
 
+    def plot(self, name: str | None = None) -> "Page":
+        """A figure of the report, in a notebook: the first one, which compares the variants, or one by its name.
+
+        Over time: ``time-goodput``, ``cwnd``, ``srtt``, ``in-flight`` and ``queue``. Figures over time need ``[run] sample``. A wrong name lists all names.
+
+        Raises:
+            anabranch.pages.notebook.NotebookError: the result has no figure of this name.
+            anabranch.foundation.extras.MissingExtraError: the charts' JavaScript is not installed; a wheel has it.
+        """
+        from anabranch.pages import notebook
+
+        return notebook.plot(self, name)
+
+    def map(self) -> "Page":
+        """The map of the network with the load of its links, in a notebook."""
+        from anabranch.pages import notebook
+
+        return notebook.load_map(self)
+
+    def report(self) -> "Page":
+        """The whole report, in a notebook; ``result.report().save("report.html")`` writes it."""
+        from anabranch.pages import notebook
+
+        return notebook.report(self)
+
+    def replay(
+        self, run: int | None = None, at_s: float | None = None, for_s: float = 1.0, run_control: bool = False
+    ) -> "Page":
+        """The film of ``for_s`` seconds of a run from ``at_s`` on, in a notebook.
+
+        Without ``at_s`` it begins at the end of the warm-up. ``run_control`` lets it execute the run's Python control.
+
+        Raises:
+            anabranch.pages.replay.ReplayError: there is no such run or span.
+        """
+        from anabranch.pages import notebook
+
+        return notebook.replay(self, run, at_s, for_s, run_control)
+
     def _repr_html_(self) -> str:
-        """The summary, for notebooks."""
+        """The tables that the command line prints, for notebooks."""
         from html import escape
 
-        return f"<strong>{escape(self.manifest['title'])}</strong>{self.summary._repr_html_()}"
+        shown = "".join(map(html_table, tables(self.runs))) if self.manifest["runs"] else "<p>No run is complete.</p>"
+        return f"<strong>{escape(self.manifest['title'])}</strong>{shown}"
 
     def __repr__(self) -> str:
         """The title and the summary."""

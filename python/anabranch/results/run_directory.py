@@ -30,7 +30,7 @@ _COLUMNS = {
         *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
-_OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS, *DELAYS)
+_OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS, *DELAYS, "trimmed")
 """Columns of flows that only predictions have, and those that directories of earlier versions lack."""
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),

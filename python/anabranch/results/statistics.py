@@ -358,6 +358,7 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
     """A row for each variant and directed link: means over the runs; the longest wait is the longest of any run."""
     return links.group_by(["source", "variant", "link", "src", "dst"], maintain_order=True).agg(
         pl.col("capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses", "marks").mean(),
+        pl.col("^trimmed$").mean(),  # earlier versions lack it
         pl.col("queue_drop_ratio", "loss_ratio", "queue_delay_mean_s").mean(),
         pl.col("queue_delay_max_s").max(),
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from anabranch.foundation import input_files, units
+from anabranch.foundation import examples, input_files, units
 from anabranch.foundation.toml_text import TomlError, parse
 from anabranch.scenario import references, walk, warnings
 from anabranch.scenario.groups import Names
@@ -101,12 +101,12 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
-        """Read a TOML file, standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
+        """Read a TOML file, an example (``example:abilene``), standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
 
         :class:`ScenarioError` holds all problems, also those of the file itself.
         """
         try:
-            written, source, directory = input_files.document(Path(path), LARGEST_FILE)
+            written, source, directory = input_files.document(examples.resolved(Path(path)), LARGEST_FILE)
         except input_files.InputError as error:
             raise ScenarioError([Problem((), error.reason)], str(path)) from None
         text = _with_values(written, values, source) if values else written
@@ -210,6 +210,29 @@ class Scenario:
         from anabranch import run
 
         return run(self, engine, seed, seeds, directory, jobs, threads)
+
+    def _repr_html_(self) -> str:
+        """The network as a map, and the size of the matrix, for notebooks."""
+        from base64 import b64encode
+        from html import escape
+
+        from anabranch.network.topologies.plot import svg
+
+        # As a picture: the drawing's styles would hold for the whole notebook.
+        drawing = b64encode(svg(self.cases[0].topology).encode()).decode()
+        picture = (
+            f'<img alt="The network" style="max-width: 100%; width: 40rem" src="data:image/svg+xml;base64,{drawing}">'
+        )
+        values = "".join(
+            f"<li><code>{escape(dimension.name)}</code>: {escape(', '.join(str(label(each)) for each in dimension.values))}</li>"
+            for dimension in self._matrix
+        )
+        count = f"{self.size}, {len(self.seeds)} seed{'' if len(self.seeds) == 1 else 's'}"
+        return f"<strong>{escape(self.title)}</strong><p>{escape(count)}</p><ul>{values}</ul>{picture}"
+
+    def __repr__(self) -> str:
+        """The title and the size of the matrix."""
+        return f"{self.title}: {self.size}"
 
     def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []

@@ -16,7 +16,7 @@ from anabranch.scenario.named_tables import NamedTable
 from anabranch.scenario.table import Count, Duration, Packets, PositiveDuration, Probability, Size
 
 REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
-"""The algorithms of the core by kind: ``congestion``, ``slow_start``, ``detection``, ``ack``, ``queue``, ``loss``."""
+"""The algorithms of the core by kind: ``congestion``, ``slow_start``, ``detection``, ``ack``, ``select``, ``queue``, ``loss``."""
 
 
 class Algorithm(NamedTable):
@@ -24,6 +24,8 @@ class Algorithm(NamedTable):
 
     kind: ClassVar[str]
     """The registry."""
+    noun: ClassVar[str] = ""
+    """Ends the titles of the tables, where names of the registry name other tables too."""
     parameters: ClassVar[tuple[str, ...]] = ()
     units: ClassVar[Mapping[str, "WithUnit"]] = {}
     """The parameters that scenarios write with a unit."""
@@ -90,9 +92,10 @@ def _table(base: type[Algorithm], name: str) -> type[Any]:
     for parameter in algorithm["parameters"]:
         fields[parameter["name"]] = field(parameter)
     if "limit" in algorithm:
-        fields["limit"] = (base.model_fields["limit"].rebuild_annotation(), algorithm["limit"])
+        limit = base.model_fields["limit"]
+        fields["limit"] = (limit.rebuild_annotation(), Field(algorithm["limit"], description=limit.description))
     words = name.replace("+", " plus ").replace("-", " ").split()
-    title = "".join(word.capitalize() for word in words)
+    title = "".join(word.capitalize() for word in words) + base.noun
     table = create_model(title, __base__=base, __doc__=algorithm["summary"], **fields)
     table.parameters = tuple(parameter["name"] for parameter in algorithm["parameters"])
     table.units = units_of(algorithm["parameters"])

@@ -1,6 +1,6 @@
 """The network of a scenario: the source of its topology, the properties of its links, and the events on them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
@@ -106,16 +106,21 @@ class Jitter(Algorithm):
 
 
 class Shaper(Table):
-    """A token bucket that fills at the link's capacity, in front of a faster line, as Linux's ``htb`` with a burst."""
+    """A token bucket that fills at the link's capacity, in front of a faster line."""
 
+    kind: Literal["htb", "tbf"] = Field(
+        "htb",
+        description="As in Linux. With htb a packet leaves the queue, and is transmitted, while the bucket is not below zero. With tbf the shaper takes a packet "
+        "from the queue as soon as it has transmitted the one before, and holds it until the bucket has its bytes.",
+    )
     burst: Size = Field(
-        description="What may leave at the rate of the line after a pause; the last packet may exceed it."
+        description="What the bucket holds. After a pause so much leaves at the rate of the line; with htb one packet more."
     )
     line: LinkRate = Field(description="Rate at which each packet is transmitted; at least the link's capacity.")
 
-    def compiled(self) -> dict[str, int]:
-        """Bytes, and bits per second."""
-        return {"burst": units.size(self.burst), "line": units.rate(self.line)}
+    def compiled(self) -> dict[str, Any]:
+        """In bytes, and bits per second."""
+        return {"kind": self.kind, "burst": units.size(self.burst), "line": units.rate(self.line)}
 
 
 class LossModel(Algorithm):

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema
 
 from anabranch.network import metrics
 from anabranch.scenario import splits
+from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.table import Count, Duration, Excess, PositiveDuration, Ratio, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
@@ -108,6 +109,15 @@ class LinkState(Table):
     )
 
 
+class Selector(Algorithm):
+    """The choice among several next hops or paths."""
+
+    kind = "select"
+    what = "a selector"
+    noun = "Selector"
+    name: str
+
+
 class Routing(Table):
     """A routing: one shortest path, equal-cost paths (``select`` without ``paths``), or explicit ``paths``."""
 
@@ -128,11 +138,7 @@ class Routing(Table):
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
         None, description="One for each explicit path, for the selector weighted."
     )
-    select: Literal["hash", "round-robin", "random", "weighted", "adaptive", "drill"] | None = Field(
-        None,
-        description="How one of several paths is chosen (default hash). adaptive: the link with the fewest bytes in its queue; drill: the same, "
-        "of two drawn links and the last best (Ghorbani et al., SIGCOMM 2017). Of paths, the queue of the first link counts.",
-    )
+    select: Selector | None = Field(None, description="How one of several paths is chosen (default hash).")
     per: Per | None = Field(None, description="Unit for which a path is chosen (default flow for hash, else packet).")
     hash: list[Literal["source", "destination", "source-port", "destination-port"]] | None = Field(
         None, min_length=1, description="Header fields that the hash reads (default all four)."
@@ -155,7 +161,7 @@ class Routing(Table):
         if both is not None:
             raise ValueError(f"from names a file of paths and weights, so {both} cannot stand beside it")
         paths, weights = splits.read(data["from"], (info.context or {}).get("directory"))
-        weighted = data.get("select", "weighted") == "weighted"
+        weighted = data.get("select", "weighted") in ("weighted", {"name": "weighted"})
         return {**data, "paths": paths} | ({"select": "weighted", "weights": weights} if weighted else {})
 
     @model_validator(mode="after")
@@ -221,7 +227,7 @@ class Routing(Table):
     @property
     def selector(self) -> str:
         """The selector, with the default filled in."""
-        return self.select or "hash"
+        return "hash" if self.select is None else self.select.name
 
     @property
     def granularity(self) -> str | Flowlet:

@@ -1,4 +1,4 @@
-"""Many runs, one question: sweeps, the studies of five papers, and spraying on fabrics.
+"""Many runs, one question: sweeps, the studies of five papers, spraying on fabrics, and a live testbed.
 
 May use all rooms but ``cli``.
 """

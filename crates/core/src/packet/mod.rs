@@ -30,6 +30,7 @@ pub(crate) mod properties;
 pub use build::BuildError;
 pub use engine::{Engine, EventLoop, results};
 pub use forwarding::Unlisted;
+pub use forwarding::select::Selector;
 pub use link::impairment::LossSpec;
 pub use link::jitter::{DistributionSpec, JitterSpec};
 pub use link::queue::DisciplineSpec;

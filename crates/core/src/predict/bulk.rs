@@ -29,7 +29,7 @@ pub fn run(
         routings: vec![RoutingSpec {
             name: String::new(),
             hops: HopsSpec::Shortest { metric: MetricSpec::One(Metric::HopCount) },
-            select: Selector::Hash,
+            select: Selector::default(),
             per: Granularity::Flow,
             hash: vec![HashField::Source],
             acks: None,

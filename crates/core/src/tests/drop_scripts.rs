@@ -72,7 +72,7 @@ impl Script {
             "seed": 1, "duration": 30_000 * MS, "warm_up": 0, "sample": null, "nodes": ["a", "b"],
             "links": [link(0, 1, 8_000_000, loss(&self.data)), link(1, 0, 8_000_000_000, loss(&self.acks))],
             "stacks": [stack],
-            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash",
+            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": {"name": "hash"},
                           "per": {"unit": "flow"}, "hash": [], "acks": null, "reconverge": null}],
             "traffic": [{"name": "", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}},
                          "routing": 0, "start": 0, "stagger": 0, "stop": null,

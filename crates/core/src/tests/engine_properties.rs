@@ -29,7 +29,7 @@ pub(super) fn traffic(pairs: Value) -> Value {
 pub(super) fn run_spec(nodes: usize, links: Vec<Value>, traffic: Vec<Value>) -> Value {
     json!({"seed": 1, "duration": 10_000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": [stack()],
-        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
+        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": {"name": "hash"},
             "per": {"unit": "flow"}, "hash": ["source", "destination", "source-port"], "acks": null,
             "reconverge": null}],
         "traffic": traffic, "events": [], "captures": []})
@@ -61,7 +61,7 @@ fn three_paths() -> Value {
         .flat_map(|relay| [link(0, relay, 5, 5), link(relay, 4, 5, 5), link(4, relay, 5, 5), link(relay, 0, 5, 5)]);
     let mut spec = run_spec(5, links.collect(), vec![traffic(json!([[0, 4]]))]);
     spec["routings"][0]["hops"] = json!({"kind": "disjoint", "metric": "delay", "paths": 3});
-    spec["routings"][0]["select"] = json!("round-robin");
+    spec["routings"][0]["select"] = json!({"name": "round-robin"});
     spec["routings"][0]["per"] = json!({"unit": "packet"});
     spec
 }
@@ -167,7 +167,7 @@ fn what_an_application_has_written_before_its_stop_is_delivered() {
 #[test]
 fn a_syn_sprayed_at_random_finds_the_living_path() {
     let mut spec = three_paths();
-    spec["routings"][0]["select"] = json!("random");
+    spec["routings"][0]["select"] = json!({"name": "random"});
     spec["routings"][0]["acks"] = json!(1);
     let mut single = spec["routings"][0].clone();
     single["hops"] = json!({"kind": "explicit", "paths": [[4, 3, 0]], "weights": [1.0]});

@@ -43,11 +43,11 @@ fn spec(routing: &Value, changes: impl Fn(&mut Value)) -> RunSpec {
 }
 
 fn shortest() -> Value {
-    json!({"hops": {"kind": "shortest", "metric": "delay"}, "select": "hash"})
+    json!({"hops": {"kind": "shortest", "metric": "delay"}, "select": {"name": "hash"}})
 }
 
 fn sprayed() -> Value {
-    json!({"hops": {"kind": "disjoint", "metric": "delay", "paths": 2}, "select": "round-robin"})
+    json!({"hops": {"kind": "disjoint", "metric": "delay", "paths": 2}, "select": {"name": "round-robin"}})
 }
 
 /// A TCP packet of this size between the hosts of the run's flow, or from another port.

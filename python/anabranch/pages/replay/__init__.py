@@ -4,7 +4,7 @@ The packets are the engine's own. It simulates the run again to the end of the s
 over each link.
 """
 
-from anabranch.pages.replay.page import write
+from anabranch.pages.replay.page import render, write
 from anabranch.pages.replay.recording import Recording, ReplayError, record
 
-__all__ = ["Recording", "ReplayError", "record", "write"]
+__all__ = ["Recording", "ReplayError", "record", "render", "write"]

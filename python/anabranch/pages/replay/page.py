@@ -20,6 +20,12 @@ DATA, ACK, RETRANSMISSION = 0, 1, 2
 
 def write(recording: Recording, output: Path, *, named: bool = True) -> Path:
     """Write the page; the path of the file. ``named`` says that the user has named it (:func:`anabranch.foundation.output_files.write_bytes`)."""
+    output_files.write_text(output, render(recording), named=named)
+    return output
+
+
+def render(recording: Recording) -> str:
+    """The page."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anabranch.pages.replay", "templates"),
         autoescape=True,
@@ -32,15 +38,13 @@ def write(recording: Recording, output: Path, *, named: bool = True) -> Path:
         assert environment.loader is not None
         return markupsafe.Markup(environment.loader.get_source(environment, name)[0])
 
-    page = environment.get_template("replay.html.j2").render(
+    return environment.get_template("replay.html.j2").render(
         title=recording.title,
         recording=document(recording),
         is_cut=recording.is_cut,
         style=source("player.css"),
         script=source("player.js"),
     )
-    output_files.write_text(output, page, named=named)
-    return output
 
 
 def document(recording: Recording) -> dict[str, Any]:

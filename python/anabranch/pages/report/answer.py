@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,10 @@ class Answer:
     measure: str
     """The name of the outcome: chooses the words."""
     conditions: int
+    same: int
+    """How many of the conditions have the results of an earlier one, treatment by treatment and seed by seed: they count once."""
     contested: int
-    """Under how many of the conditions two treatments or more have a value. Only there is one of them the best."""
+    """Under how many of the other conditions two treatments or more have a value. Only there is one of them the best."""
     tied: int
     """Under how many of these the best two are equal."""
     best: tuple[str, str]
@@ -68,7 +70,9 @@ def of(outcome: OutcomeMeasure) -> Answer | None:
 
     conditions = ranked[CONDITION].unique(maintain_order=True).to_list()
     first = ranked.filter(pl.col(CONDITION) == conditions[0]).to_dicts()
-    seconds = {row[CONDITION]: row for row in ranked.filter(pl.col("rank") == 2).to_dicts()}
+    distinct = _distinct(outcome.values, conditions)
+    ranked_once = ranked.filter(pl.col(CONDITION).is_in(distinct))
+    seconds = {row[CONDITION]: row for row in ranked_once.filter(pl.col("rank") == 2).to_dicts()}
     tied = {condition for condition, row in seconds.items() if is_equal(row)}
     wins: dict[str, list[bool | None]] = {}
     for condition, treatment in ranked.filter(pl.col("rank") == 1).select(CONDITION, TREATMENT).rows():
@@ -80,6 +84,7 @@ def of(outcome: OutcomeMeasure) -> Answer | None:
     return Answer(
         measure=outcome.name,
         conditions=len(conditions),
+        same=len(conditions) - len(distinct),
         contested=len(seconds),
         tied=len(tied),
         best=say(first[0]),
@@ -94,6 +99,16 @@ def of(outcome: OutcomeMeasure) -> Answer | None:
         span=_span(ranked, say, outcome.most_is_best) if not seconds and len(conditions) > 1 else None,
         table=_table(ranked, shown, len(conditions) > 1) if seconds else None,
     )
+
+
+def _distinct(values: pl.DataFrame, conditions: Sequence[str]) -> list[str]:
+    """The conditions without those that have the results of an earlier one."""
+    kept: dict[Hashable, str] = {}
+    parts = values.sort(TREATMENT, "seed", "value").partition_by(CONDITION, as_dict=True)
+    for condition in conditions:
+        own = parts[(condition,)]
+        kept.setdefault(tuple(own.select(TREATMENT, "seed", "value").rows()), condition)
+    return list(kept.values())
 
 
 def unjudged(row: Mapping[str, Any]) -> str:
@@ -148,6 +163,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> ReportTable:
             "Half the width of that mean's 95 % confidence interval.",
             get("half", shown.factor),
             lambda value: chart.digits(value, 2),
+            lambda row: chart.interval(row["mean"] * shown.factor, row["half"] * shown.factor),
         ),
         Column(
             "Behind the best",
@@ -162,6 +178,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> ReportTable:
             "Half the width of the 95 % confidence interval of that mean difference.",
             share("behind_half"),
             lambda value: chart.digits(value, 2),
+            lambda row: chart.interval(share("behind")(row), share("behind_half")(row)),
         ),
         Column(
             "Verdict",

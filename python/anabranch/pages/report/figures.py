@@ -20,6 +20,9 @@ from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import OutcomeMeasure, outcomes
 from anabranch.pages.report.parts import Figure
 
+OF_CHARTS = ("trade_offs", "map", "time", "sizes", "distributions")
+"""Sections that have charts alone."""
+
 
 def by_section(e: Evaluation, judged: list[OutcomeMeasure]) -> dict[str, list[Figure]]:
     """The figures of each section; a section without any is empty."""

@@ -3,7 +3,7 @@
 from importlib import metadata
 
 from anabranch.foundation import bundled
-from anabranch.foundation.extras import require
+from anabranch.foundation.extras import command, missing, require
 from anabranch.pages.report import cache
 
 FILE = "vega.js"
@@ -15,11 +15,11 @@ def vega() -> str:
     """The libraries: from the wheel, or from the user's cache, or made by vl-convert and then kept there.
 
     Raises:
-        anabranch.foundation.extras.MissingExtraError: as :func:`check`.
+        anabranch.foundation.extras.MissingExtraError: this is no wheel, and vl-convert is not installed.
     """
-    check()
     if file := bundled.path(FILE):
         return file.read_text(encoding="utf-8")
+    require("the charts of a report", "figures")
     name = f"vega-{metadata.version('vl-convert-python')}.js"
     kept = cache.read(name)
     if kept is not None:
@@ -29,14 +29,11 @@ def vega() -> str:
     return bundle
 
 
-def check() -> None:
-    """To be called before runs whose report needs the libraries.
-
-    Raises:
-        anabranch.foundation.extras.MissingExtraError: this is no wheel, and vl-convert is not installed.
-    """
-    if bundled.path(FILE) is None:
-        require("the charts of a report", "figures")
+def lacking() -> str | None:
+    """Why a report has no charts, and how to have them; ``None`` if it has them."""
+    if bundled.path(FILE) is not None or not missing("figures"):
+        return None
+    return f"The report has tables and no charts. To have charts, run: {command('figures')}"
 
 
 def make() -> str:

@@ -93,6 +93,9 @@ def busiest(e: Evaluation) -> ReportTable:
     peak = Column(
         "Peak", "%", "Utilisation in the busiest sample after the warm-up, of any seed.", get("peak", 100), three_digits
     )
+    trimmed = Column(
+        "Cut", "a run", "Packets whose payload the queue cut. Their headers went on.", get("trimmed"), count
+    )
     columns = [
         *([Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]])] if len(variants) > 1 else []),
         Column(
@@ -134,6 +137,7 @@ def busiest(e: Evaluation) -> ReportTable:
             three_digits,
         ),
         Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", get("marks"), count),
+        *([trimmed] if "trimmed" in links.columns and links["trimmed"].sum() else []),
     ]
     most = min(max(MOST_ROWS_OF_LINKS // len(variants), LEAST_LINKS_OF_TABLE), MOST_LINKS_OF_TABLE)
     shown = (

@@ -32,6 +32,12 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
     e = evaluation.read(run_directories)
     runs = e.runs
     judged = outcomes.outcomes(e)
+    lacking = libraries.lacking()
+    drawn = figures.by_section(e, judged)
+    # A single bar says no more than the sentence above it.
+    drawn["answer"] = [figure for figure in drawn["answer"] if figure.layout.get("bars") != 1]
+    if lacking is not None:
+        drawn |= {section: [] for section in figures.OF_CHARTS}
     return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[facts.of(source, index, runs, destination) for index, source in enumerate(runs.sources)],
@@ -40,7 +46,9 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
         unfinished=_unfinished(e.whole_times),
         unranked=_unranked(e.whole_times, judged),
         differences=differences.table(e, judged),
-        figures=figures.by_section(e, judged),
+        judged=bool(judged),
+        figures=drawn,
+        lacking=lacking,
         route_changes=routes.changes(runs),
         summary=tables.summary(e),
         completions=tables.completions(e),
@@ -50,7 +58,7 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
         several=len(runs.sources) > 1,
         is_single=len(runs.variants) == 1,
         seeds=largest(e.summary["runs"]),
-        libraries=markupsafe.Markup(libraries.vega()),
+        libraries=markupsafe.Markup(libraries.vega() if lacking is None else ""),
     )
 
 

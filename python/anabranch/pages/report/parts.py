@@ -33,6 +33,8 @@ class Column:
     meaning: str
     value: Callable[[Mapping[str, Any]], Any]
     show: Callable[[Any], str] = str
+    beside: Callable[[Mapping[str, Any]], str] | None = None
+    """Shows a known value where its digits depend on others of its row."""
 
     @property
     def numeric(self) -> bool:
@@ -77,9 +79,15 @@ def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
     """The cells of a row of the page's table, from a row of data."""
     values = [column.value(row) for column in columns]
     return [
-        Cell("–" if value is None else column.show(value), "" if value is None else str(value))
+        Cell(_shown(column, value, row), "" if value is None else str(value))
         for column, value in zip(columns, values, strict=True)
     ]
+
+
+def _shown(column: Column, value: Any, row: Mapping[str, Any]) -> str:
+    if value is None:
+        return "–"
+    return column.show(value) if column.beside is None else column.beside(row)
 
 
 def first_rows(columns: list[Column], rows: pl.DataFrame, group: str = "", of: str = "rows") -> ReportTable:

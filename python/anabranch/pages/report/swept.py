@@ -17,6 +17,7 @@ from anabranch.pages.report.parts import MOST_PANELS, Figure, largest, longest
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.pages.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
 from anabranch.results import comparison
+from anabranch.results.matrix_columns import number
 from anabranch.results.run_directory import Runs
 
 LEAST_VALUES = 3
@@ -61,8 +62,8 @@ class ConditionAxis:
     def label(self, value: float) -> str:
         """A value as the name of a row or column."""
         return (
-            f"{float(f'{value:.3g}'):.6g}"
-            if self._are_short and self.texts[value] == f"{value:.6g}"
+            number(float(f"{value:.3g}"))
+            if self._are_short and self.texts[value] == number(float(f"{value:.6g}"))
             else self.texts[value]
         )
 

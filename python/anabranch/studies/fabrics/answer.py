@@ -25,6 +25,7 @@ HEAD = (
 """The columns of :meth:`FabricAnswer.table`."""
 NOTES = (
     "Means over the seeds, and 95 % intervals. Times are from the handshake to the last byte; last: from the first start to the last completion.",
+    "With adaptive and drill, switches choose by their queues and the sender has no entropy values.",
     "Times least: the last completion over the least time that an idle network takes. Extent (RFC 4737, packets) and held: the most of any receiver.",
 )
 """What the columns mean."""
@@ -127,7 +128,7 @@ def study(
 ) -> FabricAnswer:
     """Run all kinds of traffic with all rows; Ctrl-C ends the runs early, and the answer has those that are complete.
 
-    ``directory`` gets a run directory for each kind of traffic. The same call then continues where it was. Without it, all files are temporary.
+    ``directory`` gets a run directory for each kind of traffic and selector of switches. The same call then continues where it was. Without it, all files are temporary.
 
     Raises:
         FileError: the directory is in use, or cannot be written.
@@ -136,17 +137,24 @@ def study(
     with ExitStack() as stack:
         if directory is None:
             directory = Path(stack.enter_context(TemporaryDirectory(prefix="anabranch-")))
-        scenarios = fabric.scenarios(rows)
+        scenarios = {
+            (kind, selector): document
+            for selector in dict.fromkeys(row.selector for row in rows)
+            for kind, document in fabric.scenarios(rows, selector).items()
+        }
         numbers = range(1, seeds + 1)
-        plans = [RunPlan(Scenario(document), directory / kind, numbers) for kind, document in scenarios.items()]
+        plans = [
+            RunPlan(Scenario(document), directory / (kind if selector == "hash" else f"{kind}-{selector}"), numbers)
+            for (kind, selector), document in scenarios.items()
+        ]
         results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress)
         complete = [_complete(result) for result in results]
-        cells = {
-            kind: _cells(fabric, kind, result, runs)
-            for kind, result, runs in zip(scenarios, results, complete, strict=True)
-        }
-    planned = len(scenarios) * len(rows) * seeds
-    titles = {kind: document["title"] for kind, document in scenarios.items()}
+        found: dict[str, dict[str, FabricCell]] = {kind: {} for kind, _ in scenarios}
+        for (kind, _), result, runs in zip(scenarios, results, complete, strict=True):
+            found[kind] |= _cells(fabric, kind, result, runs)
+        cells = {kind: {row.name: of[row.name] for row in rows if row.name in of} for kind, of in found.items()}
+    planned = len(cells) * len(rows) * seeds
+    titles = {kind: document["title"] for (kind, _), document in scenarios.items()}
     return FabricAnswer(fabric, rows, cells, titles, planned, sum(map(len, complete)))
 
 

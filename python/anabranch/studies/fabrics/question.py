@@ -1,7 +1,7 @@
 """The fabric, its four kinds of traffic, and the rows of the study: transports with the policies that choose their paths."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from statistics import fmean
 from typing import Any
@@ -28,6 +28,8 @@ class FabricRow:
     entropy: str
     settings: Mapping[str, Any]
     """Of its stack, beside those that all rows share."""
+    selector: str = "hash"
+    """Of the switches. Where they do not hash entropy values, ``entropy`` names their selector, and the sender has no policy."""
 
     @property
     def name(self) -> str:
@@ -39,7 +41,9 @@ class FabricRow:
 
         The timeout of messages counts six queues of it. By default it is the longest queue, here that of a host.
         """
-        shared: dict[str, Any] = {"mss": f"{MSS} B", "header": f"{HEADER} B", "entropy": self.entropy}
+        shared: dict[str, Any] = {"mss": f"{MSS} B", "header": f"{HEADER} B"}
+        if self.selector == "hash":
+            shared["entropy"] = self.entropy
         if "protocol" not in self.settings:
             return {**self.settings, **shared, "min_rto": LEAST_RTO, "rto_granularity": LEAST_RTO}
         timeout_s = 15e-6 + 6 * QUEUE_PACKETS * PACKET * 8 / slowest_bps
@@ -55,6 +59,9 @@ def _rows() -> tuple[FabricRow, ...]:
         protocol = {"name": "uet", "control": control}
         return presets(f"uet-{control}", *entropies, protocol=protocol)
 
+    def at_switches(rows: list[FabricRow]) -> list[FabricRow]:
+        return [replace(row, selector=row.entropy) for row in rows]
+
     return (
         *presets("linux-cubic", "flow", "oblivious", hz=1000),
         *presets("linux-dctcp", "flow", "plb", "oblivious", "reps", "mixed", hz=1000),
@@ -62,12 +69,15 @@ def _rows() -> tuple[FabricRow, ...]:
             FabricRow("dctcp-ack-each", entropy, {"preset": "linux-dctcp", "hz": 1000, "ack": "immediate"})
             for entropy in ("reps", "mixed")
         ),
+        *at_switches(presets("linux-dctcp", "adaptive", "drill", hz=1000)),
         *presets("mprc", "oblivious", "reps"),
+        *at_switches(presets("mprc", "adaptive", "drill")),
         *(
             FabricRow(f"newreno-{detection}", "oblivious", {"congestion": "newreno", "detection": detection})
             for detection in ("path-count", "rack-tlp")
         ),
         *messages("nscc", "oblivious", "bitmap", "reps", "mixed"),
+        *at_switches(messages("nscc", "adaptive", "drill")),
         *messages("rccc", "mixed"),
         *messages("both", "mixed"),
     )
@@ -92,8 +102,9 @@ class Fabric:
     ring_bytes: int = 4_000_000
     """That each host has for the all-reduce."""
 
-    def scenarios(self, rows: tuple[FabricRow, ...] = ROWS) -> dict[str, dict[str, Any]]:
-        """A scenario for each kind of traffic, with a variant for each row."""
+    def scenarios(self, rows: Sequence[FabricRow] = ROWS, selector: str = "hash") -> dict[str, dict[str, Any]]:
+        """A scenario for each kind of traffic, with a variant for each row that has this selector at the switches."""
+        rows = [row for row in rows if row.selector == selector]
         permutation = {"pattern": "permutation", "to": "hosts", "size": f"{self.permutation_bytes} B"}
         incast = {"pattern": "incast", "to": "l1h1", "count": self.incast_senders, "size": f"{self.incast_bytes} B"}
         ring = {"pattern": "all-reduce-ring", "size": f"{self.ring_bytes} B"}
@@ -101,13 +112,15 @@ class Fabric:
             {"link": [f"l{leaf}", "s1"], "capacity": f"{SLOW_SHARE * RATE_BPS / 1e9:g} Gbps"}
             for leaf in range(1, self.leaves + 1)
         ]
+
+        def scenario(title: str, traffic: dict[str, Any], slow: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+            return self._scenario(title, traffic, rows, selector, slow)
+
         return {
-            "permutation": self._scenario(f"Permutation of {self.permutation_bytes / 1e6:g} MB", permutation, rows),
-            "incast": self._scenario(
-                f"Incast of {self.incast_senders} times {self.incast_bytes / 1e6:g} MB", incast, rows
-            ),
-            "all-reduce": self._scenario(f"All-reduce of {self.ring_bytes / 1e6:g} MB in a ring", ring, rows),
-            "slow-spine": self._scenario("The permutation with a slow spine", permutation, rows, slow),
+            "permutation": scenario(f"Permutation of {self.permutation_bytes / 1e6:g} MB", permutation),
+            "incast": scenario(f"Incast of {self.incast_senders} times {self.incast_bytes / 1e6:g} MB", incast),
+            "all-reduce": scenario(f"All-reduce of {self.ring_bytes / 1e6:g} MB in a ring", ring),
+            "slow-spine": scenario("The permutation with a slow spine", permutation, slow),
         }
 
     def least_s(self, kind: str, idle_s: Sequence[float]) -> float:
@@ -124,7 +137,12 @@ class Fabric:
         return max(idle_s)
 
     def _scenario(
-        self, title: str, traffic: dict[str, Any], rows: tuple[FabricRow, ...], slow: Sequence[dict[str, Any]] = ()
+        self,
+        title: str,
+        traffic: dict[str, Any],
+        rows: Sequence[FabricRow],
+        selector: str,
+        slow: Sequence[dict[str, Any]],
     ) -> dict[str, Any]:
         rate = f"{RATE_BPS / 1e9:g} Gbps"
         size = {"leaves": self.leaves, "spines": self.spines, "hosts": self.hosts}
@@ -144,7 +162,7 @@ class Fabric:
         return {
             "title": title,
             "topology": topology,
-            "routing": {"spray": {"metric": "hop-count", "select": "hash", "per": "packet"}},
+            "routing": {"spray": {"metric": "hop-count", "select": selector, "per": "packet"}},
             "stacks": {row.name: row.stack(RATE_BPS * (SLOW_SHARE if slow else 1)) for row in rows},
             "traffic": [{"from": "hosts", **traffic, "stack": [row.name for row in rows]}],
             "run": {"duration": "2s", "warm_up": "0s"},

@@ -29,6 +29,7 @@ def write(lab: Lab, findings: Findings) -> None:
     document = {
         "paper": lab.name,
         "quick": lab.quick,
+        "cpu_s": round(findings.cpu_s),
         "claims": [asdict(claim) for claim in findings.claims],
         "numbers": [number_row(lab, number) for number in findings.numbers],
         "not_measured": sorted(set(lab.published) - {number.id for number in findings.numbers}),

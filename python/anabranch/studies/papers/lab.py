@@ -1,7 +1,10 @@
 """Runs studies: all experiments together, then the findings. Finished runs are reused."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,10 +19,10 @@ from anabranch.results.result import Result
 from anabranch.runs import RunPlan, execute_all
 from anabranch.runs.kept import KeptRuns, engine_build
 from anabranch.studies.papers import findings as documents
-from anabranch.studies.papers import published, readme, registry
+from anabranch.studies.papers import published, readme, registry, statements
 from anabranch.studies.papers.study import Findings, Lab
 
-RUNS, FINISHED, KEPT, LOCK = "runs", "finished", "kept", ".lock"
+RUNS, FINISHED, KEPT, LOCK, SPENT = "runs", "finished", "kept", ".lock", "cpu.json"
 
 
 def lab(name: str, directory: Path, *, quick: bool, seeds: int | None = None) -> Lab:
@@ -63,19 +66,38 @@ def _make(place: Lab) -> None:
 
 def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bool) -> Findings | None:
     study = registry.study(place.name)
-    experiments = study.experiments(place)
+    with _timed(place.directory / SPENT):
+        experiments = study.experiments(place)
     kept = KeptRuns(place.directory / FINISHED)
     plans = [RunPlan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
-    results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
+    with _timed(place.directory / SPENT):
+        results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
     if any(result.interrupted for result in results):
         return None
     by_name: Mapping[str, Result] = {
         experiment.name: result for experiment, result in zip(experiments, results, strict=True)
     }
-    found = study.findings(place, by_name)
+    with _timed(place.directory / SPENT) as spent_s:
+        found = study.findings(place, by_name)
+    found = replace(found, cpu_s=spent_s())
+    if place.quick:
+        found = replace(found, claims=statements.load(place.folder).for_quick(found.claims))
     readme.write(place, found)
     documents.write(place, found)  # last: the page of all papers includes a paper once this file exists
     return found
+
+
+@contextmanager
+def _timed(path: Path) -> Iterator[Callable[[], float]]:
+    """Add the CPU time of a part to that of all calls with this build, which use one another's runs; it gives the sum in seconds."""
+    start_s, build = time.process_time(), engine_build()
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        yield lambda: float(known[build])
+    finally:
+        known = {build: known.get(build, 0.0) + time.process_time() - start_s}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, known)
 
 
 def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:

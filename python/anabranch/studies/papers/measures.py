@@ -17,11 +17,23 @@ if TYPE_CHECKING:
     from anabranch.results.result import Result
 
 
-class Mean(NamedTuple):
-    """A mean over seeds, and half of its 95 % confidence interval (``None`` for one value). Its text is ``19.3 ± 0.1``."""
-
+class _Estimate(NamedTuple):
     value: float
     half_width: float | None
+
+
+class Mean(_Estimate):
+    """A mean over seeds, and half of its 95 % confidence interval (``None`` for one value). Its text is ``19.3 ± 0.1``."""
+
+    values: Sequence[float] = ()
+    """The value of each seed, if they are known: two means of equal seeds are compared by these."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """The mean of these values, one for each seed."""
+        made = cls(*over_seeds(values))
+        made.values = tuple(values)
+        return made
 
     def __str__(self) -> str:
         """The mean and its half width with three significant digits."""
@@ -69,5 +81,7 @@ def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
 
 def means(table: pl.DataFrame, by: Sequence[str], value: str) -> dict[Any, Mean]:
     """The means of :func:`summary` by group. A group is a value if ``by`` is one column, and a tuple of values otherwise."""
-    rows = summary(table, by, value).rows()
-    return {row[0] if len(by) == 1 else row[:-2]: Mean(*row[-2:]) for row in rows}
+    return {
+        group[0] if len(by) == 1 else group: Mean.of(rows[value].to_list())
+        for group, rows in table.group_by(by, maintain_order=True)
+    }

@@ -3,6 +3,7 @@
 import base64
 import re
 from pathlib import Path
+from typing import get_args
 
 import markupsafe
 from markdown_it import MarkdownIt
@@ -11,9 +12,10 @@ from anabranch.foundation.output_files import write_text
 from anabranch.pages import plain
 from anabranch.studies.papers import findings, readme
 from anabranch.studies.papers.registry import PAPERS
+from anabranch.studies.papers.study import Verdict
 
 FILE = "index.html"
-_VERDICTS = ("holds", "holds partly", "does not hold")
+_VERDICTS = get_args(Verdict)
 
 
 def write(directory: Path) -> Path:
@@ -46,7 +48,7 @@ def _paper(directory: Path, name: str) -> dict[str, object]:
 def _html(text: str, directory: Path) -> str:
     """The README as HTML, with headings one level lower and its figures embedded."""
     lowered = re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE)
-    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(lowered)
+    html: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(lowered)
     html = re.sub(r'src="(figures/[^"]+\.svg)"', lambda found: f'src="{_inline(directory / found[1])}"', html)
     for verdict in _VERDICTS:
         html = html.replace(

@@ -5,6 +5,8 @@
 | ``id`` | the name of the claim |
 | ``where`` | the place in the paper |
 | ``says`` | the claim |
+| ``rule`` | when it holds, and when it holds partly; what is between is undecided |
+| ``quick`` | ``false`` if the runs of the quick version are too short for a verdict |
 | ``evidence`` | our numbers |
 | ``reason`` | why the claim does not hold in full; only for claims that may fail |
 | ``remark`` | instead of a reason: what to add whatever the verdict |
@@ -15,11 +17,13 @@ Evidence, reason and remark are texts with named values in braces, as in :meth:`
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from anabranch.studies.papers.study import Claim, Verdict
+from anabranch.studies.papers.verdicts import Truth, judged, share
 
 FILE = "claims.toml"
 
@@ -28,10 +32,10 @@ FILE = "claims.toml"
 class Statements:
     """The claims of a paper, by their ids."""
 
-    entries: Mapping[str, Mapping[str, str]]
+    entries: Mapping[str, Mapping[str, Any]]
 
     def claim(
-        self, id: str, judgement: Verdict | Sequence[bool], *, reason_applies: bool = True, **values: object
+        self, id: str, judgement: Verdict | Sequence[Truth], *, reason_applies: bool = True, **values: object
     ) -> Claim:
         """The claim with its verdict, which may come from comparisons, and with the values in its texts.
 
@@ -46,11 +50,24 @@ class Statements:
         else:
             verdict = judged(judgement)
             values["share"] = share(judgement)
-        reason = "" if verdict == "holds" else entry.get("reason", "")
+        reason = "" if verdict in ("holds", "undecided") else entry.get("reason", "")
         reason = entry.get("remark", reason) if reason_applies else ""
         return Claim(
-            id, entry["where"], entry["says"], verdict, entry["evidence"].format(**values), reason.format(**values)
+            id,
+            entry["where"],
+            entry["says"],
+            entry["rule"],
+            verdict,
+            entry["evidence"].format(**values),
+            reason.format(**values),
         )
+
+    def for_quick(self, claims: Sequence[Claim]) -> list[Claim]:
+        """The claims of a quick version: without the verdicts that its short runs cannot give."""
+        return [
+            claim if self.entries[claim.id].get("quick", True) else replace(claim, verdict="undecided", reason="")
+            for claim in claims
+        ]
 
 
 @cache
@@ -63,18 +80,3 @@ def load(folder: Path) -> Statements:
 def beside(module: str) -> Statements:
     """The claims of the paper to which a module belongs; the argument is its ``__file__``."""
     return load(Path(module).parent)
-
-
-def graded(holds: bool, partly: bool) -> Verdict:
-    """The verdict on a claim that holds, holds partly, or does not hold."""
-    return "holds" if holds else "holds partly" if partly else "does not hold"
-
-
-def judged(comparisons: Sequence[bool]) -> Verdict:
-    """The verdict on a claim: it holds if all comparisons are as claimed, and partly if at least half are."""
-    return graded(all(comparisons), 2 * sum(comparisons) >= len(comparisons))
-
-
-def share(comparisons: Sequence[bool]) -> str:
-    """The number of comparisons that are as claimed, as text."""
-    return f"{sum(comparisons)} of {len(comparisons)} comparisons"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from anabranch.scenario import Scenario
     from anabranch.studies.papers.published import Published
 
-Verdict = Literal["holds", "holds partly", "does not hold"]
+Verdict = Literal["holds", "holds partly", "does not hold", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Claim:
     id: str
     where: str
     says: str
+    rule: str
+    """When the claim holds, and when it holds partly."""
     verdict: Verdict
     evidence: str
     """Our numbers."""
@@ -104,6 +106,8 @@ class Findings:
     numbers: Sequence[Number]
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
+    cpu_s: float = 0.0
+    """CPU time of the study with this build of the engine, in seconds: of this call and of earlier ones whose runs it uses."""
 
 
 @dataclass(frozen=True)

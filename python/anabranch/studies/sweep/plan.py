@@ -16,12 +16,12 @@ from pydantic import Field, ValidationError
 
 from anabranch import version
 from anabranch.compile.run import compile_run
-from anabranch.foundation import input_files
+from anabranch.foundation import examples, input_files
 from anabranch.foundation.suggest import suggest
 from anabranch.foundation.toml_text import Path as KeyPath
 from anabranch.foundation.toml_text import TomlError, format_path, parse
 from anabranch.network.topologies import topohub_names
-from anabranch.results.matrix_columns import column_names, key_table, unit
+from anabranch.results.matrix_columns import column_names, key_table, plain_names, unit
 from anabranch.runs.directory import purpose
 from anabranch.runs.jobs import spread
 from anabranch.runs.kept import engine_build
@@ -51,7 +51,10 @@ class PlanDocument(Table):
     """The document of a plan."""
 
     title: str = Field("", description="The question that the sweep answers.")
-    scenario: str = Field(min_length=1, description="The scenario's file, relative to the plan.")
+    scenario: str = Field(
+        min_length=1,
+        description="The scenario's file, relative to the plan, or an example such as `example:lossy-link`.",
+    )
     engines: list[Literal["packet", "predict", "kernel"]] = Field(["packet"], min_length=1, description="The engines.")
     seeds: Seeds | None = Field(None, description="Number n for 1 to n, or a list (default: the scenario's).")
     links: bool = Field(False, description="Whether to keep the table of links as well.")
@@ -74,7 +77,7 @@ class Sweep:
 
     >>> sweep = Sweep.load("sweeps/random-loss.toml")
     >>> sweep.size
-    '56 runs (2 variant_stack x 7 loss x 4 seed)'
+    '56 runs (2 stack x 7 loss x 4 seed)'
     """
 
     def __init__(
@@ -100,8 +103,7 @@ class Sweep:
         self.engines: list[str] = list(written.engines)
         if len(set(self.engines)) < len(self.engines):
             raise self._error(Problem(("engines",), "engines must differ from each other", self.engines))
-        self._file = (directory or Path()) / written.scenario
-        scenario_text = self._read_scenario(written.scenario)
+        scenario_text = self._read_scenario(directory or Path(), written.scenario)
         self._base = _scenario_document(scenario_text, str(self._file))
         self.title = written.title or str(self._base.get("title") or input_files.stem(Path(self.source)))
         self._axes: list[Axis] = []
@@ -125,14 +127,15 @@ class Sweep:
 
     @classmethod
     def load(cls, path: str | Path) -> "Sweep":
-        """Read a TOML file, standard input (``/dev/stdin``) or a pipe.
+        """Read a TOML file, an example (``example:random-loss``), standard input (``/dev/stdin``) or a pipe.
 
         Raises:
             PlanError: all that is wrong with the plan, or the file cannot be read.
             ScenarioError: all that is wrong with the scenario.
         """
         try:
-            text, source, directory = input_files.document(Path(path), LARGEST_FILE)
+            found = examples.resolved(Path(path), examples.SWEEPS)
+            text, source, directory = input_files.document(found, LARGEST_FILE)
             document = parse(text)
         except input_files.InputError as error:
             raise PlanError([Problem((), error.reason)], str(path)) from None
@@ -161,7 +164,10 @@ class Sweep:
     @property
     def size(self) -> str:
         """How many runs there are, and of which lists."""
-        lists = [(len(axis.rows), " + ".join(names)) for axis, names in zip(self._axes, self._names, strict=True)]
+        lists = [
+            (len(axis.rows), " + ".join(plain_names(names)))
+            for axis, names in zip(self._axes, self._names, strict=True)
+        ]
         lists += [(len(self.engines), "engine"), (len(self.seeds), "seed")]
         product = " x ".join(f"{number} {name}" for number, name in lists if number > 1)
         return f"{self.planned} runs ({product})" if self.planned > 1 else "1 run"
@@ -318,8 +324,9 @@ class Sweep:
             ]
             raise self._error(*unknown, *from_validation(error, document)) from None
 
-    def _read_scenario(self, name: str) -> str:
+    def _read_scenario(self, directory: Path, name: str) -> str:
         try:
+            self._file = directory / examples.resolved(Path(name))
             return input_files.text(self._file, LARGEST_FILE)
         except input_files.InputError as error:
             raise self._error(Problem(("scenario",), error.reason, name)) from None

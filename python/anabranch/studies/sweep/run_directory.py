@@ -10,6 +10,7 @@ from anabranch.foundation import units
 from anabranch.foundation.output_files import unwritable, write_new_table
 from anabranch.foundation.text_table import quantity
 from anabranch.results.manifest import FORMAT
+from anabranch.results.matrix_columns import number, plain_names
 from anabranch.results.run_directory import IN_A_SWEEP
 from anabranch.results.schema import PREDICTED, SCHEMAS
 from anabranch.runs import manifest as manifests
@@ -35,6 +36,7 @@ def write(result: SweepResult, folder: Path) -> None:
     if complete.is_empty():
         raise SweepError(f"{result.directory}: has no complete run; there is nothing to report")
     keys = [key for key in result.keys if complete[key].n_unique() > 1]
+    names = dict(zip(keys, plain_names(keys), strict=True))
     runs = complete.unique("run", keep="first", maintain_order=True)
     try:
         folder.mkdir(parents=True)
@@ -56,22 +58,22 @@ def write(result: SweepResult, folder: Path) -> None:
         "scenario": document["document"],
         "scenario_hash": document["document_hash"],
         "command": ["anabranch", "sweep", document["plan"]],
-        "keys": keys,
-        "treatments": [key for key in keys if key in document["treatments"]],
+        "keys": list(names.values()),
+        "treatments": [names[key] for key in keys if key in document["treatments"]],
         "topology": document["topology"],
         "planned_runs": max(runs.height, document["planned_runs"] - result.failures.height),
-        "runs": [_record(row, keys, document["units"]) for row in runs.to_dicts()],
+        "runs": [_record(row, names, document["units"]) for row in runs.to_dicts()],
     }
     manifests.write(folder, manifest)
 
 
-def _record(row: Mapping[str, Any], keys: list[str], units_of: Mapping[str, str]) -> dict[str, Any]:
+def _record(row: Mapping[str, Any], names: Mapping[str, str], units_of: Mapping[str, str]) -> dict[str, Any]:
     facts = ("run", "seed", "status", "warm_up_s", "simulated_s", "packet_hops", "packets_expired")
-    variant = {key: _text(row[key], units_of.get(key, "")) for key in keys}
+    variant = {name: with_unit(row[key], units_of.get(key, "")) for key, name in names.items()}
     return {name: row[name] for name in facts} | {"variant": variant, "result_hash": row["run_hash"]}
 
 
-def _text(value: Any, unit: str) -> Any:
+def with_unit(value: Any, unit: str) -> Any:
     """A value with its unit, as in a scenario; with a prefix if that loses no digit. Texts stay unchanged."""
     if not unit or not isinstance(value, float):
         return value
@@ -80,4 +82,4 @@ def _text(value: Any, unit: str) -> Any:
         parse, scale = _SCALES[unit]
         if float(parse(text) / scale) == value:
             return text
-    return f"{str(value).removesuffix('.0')}{_SUFFIXES.get(unit, f' {unit}')}"
+    return f"{number(value).removesuffix('.0')}{_SUFFIXES.get(unit, f' {unit}')}"

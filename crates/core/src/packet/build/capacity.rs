@@ -122,7 +122,7 @@ mod tests {
         let links = [link(0, 1, 10_000_000), link(1, 0, 10_000_000), link(1, 2, 1_000_000_000_000)];
         json!({"seed": 1, "duration": 1000 * MS, "warm_up": 0, "sample": null,
             "nodes": ["a", "b", "c"], "links": links, "stacks": [], "events": [], "captures": [],
-            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
+            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": {"name": "hash"},
                 "per": {"unit": "flow"}, "hash": ["source"], "acks": null, "reconverge": null, "link_state": null}],
             "traffic": [{"name": "t", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"udp": {"packet": 1250}},
                 "routing": 0, "start": 0, "stagger": 0, "stop": null,

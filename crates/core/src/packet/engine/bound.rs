@@ -109,7 +109,7 @@ mod tests {
         };
         json!({"seed": 1, "duration": 2000 * MS, "warm_up": 1000 * MS, "sample": null,
             "nodes": ["0", "1"], "links": [link(0, 1), link(1, 0)], "stacks": [], "events": [], "captures": [],
-            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
+            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": {"name": "hash"},
                 "per": {"unit": "flow"}, "hash": ["source"], "acks": null, "reconverge": null, "link_state": null}],
             "traffic": [{"name": "", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"udp": {"packet": 1250}},
                 "routing": 0, "start": 0, "stagger": 0, "stop": null,

@@ -255,8 +255,8 @@ columns! {
         marks: Count in "packets" = row.total.marks - row.warm.marks;
         /// Packets whose payload the queue has cut. Their headers went on, so they do not count as dropped.
         trimmed: Count in "packets" = row.total.trimmed - row.warm.trimmed;
-        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With CoDel and
-        /// trimming, of all packets that left the queue.
+        /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With
+        /// queues that decide when a packet leaves (all but drop-tail, red and ecn-threshold), of all packets that left the queue.
         queue_delay_mean_s: Number in "s", unknown "there was none" = row.mean_wait_s();
         /// Median of these waits: half of the packets waited no longer. Percentiles are exact to 0.4 %.
         queue_delay_median_s: Number in "s", unknown "no `delays` in `[run]`; there was none" = row.waits[0];
@@ -277,7 +277,8 @@ impl LinkRow {
     fn utilisation(&self) -> f64 {
         let busy = self.total.busy - self.warm.busy;
         let possible = self.total.possible - self.warm.possible;
-        if possible.0 > 0 { busy.as_secs() / possible.as_secs() } else { f64::NAN }
+        // A shaper lets a burst pass in addition.
+        if possible.0 > 0 { (busy.as_secs() / possible.as_secs()).min(1.0) } else { f64::NAN }
     }
 
     fn queue_drops(&self) -> u64 {

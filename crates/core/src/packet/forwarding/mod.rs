@@ -19,11 +19,11 @@ pub use paths::{SharedPaths, Unlisted};
 
 use crate::packet::forwarding::next_hops::{NextHopTable, Shared};
 use crate::packet::forwarding::path_set::PathSet;
-use crate::packet::forwarding::select::{Backlogs, PacketKey};
+use crate::packet::forwarding::select::{Backlogs, Memory, PacketKey};
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
 use crate::prefetch::prefetch;
 use crate::routing::{Graph, LinkLists, NextHopSearch};
-use crate::spec::{LinkId, NodeId, RoutingSpec, Selector};
+use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
 use rustc_hash::FxHashMap;
 
@@ -66,8 +66,8 @@ pub struct Forwarding {
     routes: FxHashMap<(usize, NodeId, NodeId), RouteRef>,
     /// Results of [`Self::paths_of_flow`] by table and source, until routes change.
     path_counts: FxHashMap<(u32, NodeId), u32>,
-    /// DRILL: by the first of a set of links, the last best link of the set, plus one.
-    best: Vec<u32>,
+    /// What selectors remember of links, by the first link of a set.
+    memories: Vec<u32>,
     /// Whether a selector reads the queues of links.
     reads_backlogs: bool,
     /// Whether any flow uses a next-hop table.
@@ -85,10 +85,10 @@ impl Forwarding {
             let metric = Measured::of(&routing.hops).ok();
             routing.link_state.zip(metric).map(|(settings, metric)| Controller::new(settings, metric, &graph))
         });
-        let drills = routings.iter().any(|routing| routing.select == Selector::Drill);
+        let remembers = routings.iter().any(|routing| routing.select.memory() == Memory::OfLinks);
         Forwarding {
             controllers: controllers.collect(),
-            best: if drills { vec![0; graph.links().len()] } else { Vec::new() },
+            memories: if remembers { vec![0; graph.links().len()] } else { Vec::new() },
             reads_backlogs: routings.iter().any(|routing| routing.select.reads_backlogs()),
             routings,
             graph,
@@ -218,7 +218,7 @@ impl Forwarding {
         if table.dst == node {
             return Some(END);
         }
-        let shared = Shared { seed: self.seed, lists: &self.lists, best: &mut self.best };
+        let shared = Shared { seed: self.seed, lists: &self.lists, memories: &mut self.memories };
         table.select(node, shared, &self.routings[table.routing], now, key, backlogs)
     }
 }

@@ -3,10 +3,10 @@
 //! A thousand hosts have a thousand of these tables. So those behind one switch share their next hops, and a table has selector state
 //! only if its routing needs it.
 
-use crate::packet::forwarding::select::{Backlogs, Flowlets, NextHopSet, PacketKey, SelectorState};
+use crate::packet::forwarding::select::{Backlogs, Flowlets, Memory, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
 use crate::routing::{LinkLists, NextHops};
-use crate::spec::{HashField, LinkId, NodeId, RoutingSpec, Selector};
+use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
 
 /// What all tables share.
@@ -15,15 +15,17 @@ pub struct Shared<'a> {
     pub seed: u64,
     /// The next hops of nodes that have several.
     pub lists: &'a LinkLists,
-    /// For DRILL, by the first of a set of links, the last best link of the set, plus one. A router compares its queues for all destinations.
-    pub best: &'a mut [u32],
+    /// What selectors remember of links, by the first link of a set.
+    pub memories: &'a mut [u32],
 }
 
 /// The next hops to a destination under a routing.
 #[derive(Debug, Clone)]
 pub struct NextHopTable {
-    /// The table's index, which addresses its random draws.
-    index: u32,
+    /// The index of its random draws.
+    draws: u32,
+    /// What the selector remembers.
+    memory: Memory,
     /// The routing's index.
     pub routing: usize,
     /// The destination.
@@ -36,20 +38,21 @@ pub struct NextHopTable {
 /// The selector state of all nodes, which have numbers by [`NextHops::chooser`].
 #[derive(Debug, Clone)]
 struct TableState {
-    /// Round robin: each node's index of the next member.
-    turns: Vec<u32>,
+    /// What the selector remembers at each node.
+    memories: Vec<u32>,
     flowlets: Flowlets,
 }
 
 impl NextHopTable {
-    /// A table in which no node has a next hop.
-    pub fn new(index: u32, routing: usize, dst: NodeId) -> NextHopTable {
-        NextHopTable { index, routing, dst, next_hops: NextHops::none(), state: None }
+    /// The table of this index, under the routing of that index, in which no node has a next hop.
+    pub fn new(index: u32, dst: NodeId, routing: usize, spec: &RoutingSpec) -> NextHopTable {
+        let draws = if spec.select.ignores_destination(&spec.hash) { u32::MAX - routing as u32 } else { index };
+        NextHopTable { draws, memory: spec.select.memory(), routing, dst, next_hops: NextHops::none(), state: None }
     }
 
     /// Replaces the next hops of all nodes.
     pub fn replace(&mut self, next_hops: NextHops, routing: &RoutingSpec) {
-        let state = || Box::new(TableState { turns: vec![0; next_hops.choosers()], flowlets: Flowlets::default() });
+        let state = || Box::new(TableState { memories: vec![0; next_hops.choosers()], flowlets: Flowlets::default() });
         self.state = SelectorState::is_needed(routing).then(state);
         self.next_hops = next_hops;
     }
@@ -76,26 +79,21 @@ impl NextHopTable {
         key: &PacketKey,
         backlogs: impl Backlogs,
     ) -> Option<LinkId> {
-        let Shared { seed, lists, best } = shared;
-        let draws = || {
-            // The tables of all destinations share a hash that does not read the destination.
-            let is_shared = routing.select == Selector::Hash && !routing.hash.contains(&HashField::Destination);
-            let index = if is_shared { u32::MAX - self.routing as u32 } else { self.index };
-            Stream::new(seed, Purpose::Forwarding, (u64::from(index) << 32 | u64::from(node)) << 1)
-        };
+        let Shared { seed, lists, memories: of_links } = shared;
+        let draws = || Stream::new(seed, Purpose::Forwarding, (u64::from(self.draws) << 32 | u64::from(node)) << 1);
         let set = NextHopSet { members: self.next_hops.at(node, lists), cumulative: &[], hops: None };
-        let (mut turn, mut flowlets) = (0, Flowlets::default());
+        let (mut memory, mut flowlets) = (0, Flowlets::default());
         let mut state = match (&mut self.state, self.next_hops.chooser(node)) {
             (Some(state), Some(chooser)) => {
-                let TableState { turns, flowlets } = &mut **state;
-                SelectorState { turn: &mut turns[chooser], flowlets, set: chooser as u32 }
+                let TableState { memories, flowlets } = &mut **state;
+                SelectorState { memory: &mut memories[chooser], flowlets, set: chooser as u32 }
             }
-            _ => SelectorState { turn: &mut turn, flowlets: &mut flowlets, set: 0 },
+            _ => SelectorState { memory: &mut memory, flowlets: &mut flowlets, set: 0 },
         };
-        if routing.select == Selector::Drill
+        if self.memory == Memory::OfLinks
             && let Some(first) = set.members.first()
         {
-            state.turn = &mut best[*first as usize];
+            state.memory = &mut of_links[*first as usize];
         }
         set.select(routing, state, draws, now, key, backlogs)
     }

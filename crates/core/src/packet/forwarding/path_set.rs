@@ -2,7 +2,7 @@
 
 use crate::packet::forwarding::select::{Backlogs, Flowlets, NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{LinkId, NodeId, RoutingSpec, Selector};
+use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
 
 /// The compiled routes of one pair of nodes under a routing.
@@ -18,7 +18,8 @@ pub struct PathSet {
     /// The routes' cumulative weights, ending at 1; empty if all weights are equal.
     cumulative: Vec<f64>,
     draws: Stream,
-    turn: u32,
+    /// What the selector remembers.
+    memory: u32,
     flowlets: Flowlets,
 }
 
@@ -33,7 +34,7 @@ impl PathSet {
             starts: Vec::new(),
             cumulative: Vec::new(),
             draws,
-            turn: 0,
+            memory: 0,
             flowlets: Flowlets::default(),
         }
     }
@@ -47,12 +48,12 @@ impl PathSet {
         });
         self.cumulative = shares.collect();
         self.starts = starts;
-        (self.turn, self.flowlets) = (0, Flowlets::default());
+        (self.memory, self.flowlets) = (0, Flowlets::default());
     }
 
     /// The share of the packets that each route takes, if each packet chooses one.
     pub fn shares(&self, routings: &[RoutingSpec]) -> Vec<f64> {
-        if routings[self.routing].select != Selector::Weighted || self.cumulative.is_empty() {
+        if !routings[self.routing].select.reads_weights() || self.cumulative.is_empty() {
             return vec![1.0 / self.starts.len() as f64; self.starts.len()];
         }
         let before = std::iter::once(0.0).chain(self.cumulative.iter().copied());
@@ -70,7 +71,7 @@ impl PathSet {
         backlogs: impl Backlogs,
     ) -> Option<u32> {
         let routes = NextHopSet { members: &self.starts, cumulative: &self.cumulative, hops: Some(hops) };
-        let state = SelectorState { turn: &mut self.turn, flowlets: &mut self.flowlets, set: 0 };
+        let state = SelectorState { memory: &mut self.memory, flowlets: &mut self.flowlets, set: 0 };
         routes.select(&routings[self.routing], state, || self.draws, now, key, backlogs)
     }
 }

@@ -37,8 +37,8 @@ impl Forwarding {
     /// As [`Self::route`].
     pub fn route_of_flow(&mut self, routing: usize, key: &PacketKey) -> Result<RouteRef, RoutingError> {
         let route = self.route(routing, key.src, key.dst)?;
-        let RoutingSpec { per, select, .. } = self.routings[routing];
-        let keeps_path = per == Granularity::Flow && !select.decides_in_the_run() && !self.may_change(routing);
+        let RoutingSpec { per, select, .. } = &self.routings[routing];
+        let keeps_path = *per == Granularity::Flow && !select.decides_in_the_run() && !self.may_change(routing);
         let route = if keeps_path { self.path_of_flow(route, key).unwrap_or(route) } else { route };
         self.hop_by_hop |= matches!(route, RouteRef::NextHopTable(_));
         Ok(route)
@@ -137,7 +137,7 @@ impl Forwarding {
             Some(table) => *table,
             None => {
                 let table = self.tables.len();
-                self.tables.push(NextHopTable::new(table as u32, routing, dst));
+                self.tables.push(NextHopTable::new(table as u32, dst, routing, &self.routings[routing]));
                 self.table_of.insert((routing, dst), table);
                 self.fill_table(table)?;
                 table

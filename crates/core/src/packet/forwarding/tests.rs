@@ -28,7 +28,7 @@ fn two_diamonds(hops: serde_json::Value, select: &str, per: &str, dynamic: bool)
     let cables = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7), (7, 8)];
     let links: Vec<_> = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
     let routing = serde_json::from_value(json!({
-        "name": "", "hops": hops, "select": select, "per": {"unit": per}, "hash": ["source-port"], "acks": null,
+        "name": "", "hops": hops, "select": {"name": select}, "per": {"unit": per}, "hash": ["source-port"], "acks": null,
         "reconverge": null
     }));
     let graph = Graph::of_specs(9, &links).expect("a graph");
@@ -173,7 +173,7 @@ fn a_hash_that_does_not_read_the_destination_does_not_depend_on_it() {
 fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {
     let links: Vec<_> = links.iter().map(|&(a, b)| link(a, b)).collect();
     let routing = serde_json::from_value(json!({
-        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "random",
+        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": {"name": "random"},
         "per": {"unit": "packet"}, "hash": [], "acks": null, "reconverge": null
     }));
     Forwarding::new(vec![routing.expect("a routing")], Graph::of_specs(nodes, &links).expect("a graph"), 1, false)
@@ -218,7 +218,7 @@ impl Backlogs for Given<'_> {
 fn eight_next_hops(select: &str) -> impl FnMut(&[u64], u32) -> (LinkId, u32) {
     let links: Vec<_> = (1..9).map(|middle| link(0, middle)).chain((1..9).map(|middle| link(middle, 9))).collect();
     let routing = serde_json::from_value(json!({
-        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": select, "per": {"unit": "packet"},
+        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": {"name": select}, "per": {"unit": "packet"},
         "hash": [], "acks": null, "reconverge": null
     }));
     let graph = Graph::of_specs(10, &links).expect("a graph");

@@ -9,7 +9,7 @@ use super::jitter::Jitter;
 use super::schedule::{Capacity, Steps, delays, work};
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
-use crate::spec::{LinkId, LinkSpec, ScheduleSpec, ShaperSpec};
+use crate::spec::{LinkId, LinkSpec, ScheduleSpec, ShaperKind, ShaperSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,6 +50,7 @@ pub(super) struct Varying {
 
 /// A token bucket in front of a line.
 struct Shaper {
+    kind: ShaperKind,
     /// The work for which the bucket holds tokens.
     burst: u128,
     line: Rate,
@@ -70,7 +71,8 @@ impl Varying {
                 capacity,
                 delay: delay.unwrap_or_else(|| Arc::new(Steps::constant(spec.delay.0))),
                 jitter: spec.jitter.clone().map(|spec| Jitter::new(spec, seed, link)),
-                shaper: spec.shaper.map(|ShaperSpec { burst, line }| Shaper {
+                shaper: spec.shaper.map(|ShaperSpec { kind, burst, line }| Shaper {
+                    kind,
                     burst: work(burst),
                     line,
                     free: Time::ZERO,
@@ -153,9 +155,9 @@ impl Varying {
         self.shaper.as_ref().map_or(0, |shaper| shaper.burst)
     }
 
-    /// Records that the transmitter was idle until now.
-    fn be_idle(&mut self, now: Time) {
-        let before = self.capacity.work_before(now).saturating_sub(self.burst());
+    /// Records that the transmitter was idle until now, except for `later`, the work that a shaper still allows.
+    fn be_idle(&mut self, now: Time, later: u128) {
+        let before = self.capacity.work_before(now).saturating_sub(later);
         self.unused += before.saturating_sub(self.at);
         self.at = self.at.max(before);
     }
@@ -176,9 +178,17 @@ impl Varying {
         self.next_service
     }
 
-    /// Time at which the transmitter begins a packet that arrives now.
+    /// Time at which a packet that arrives now leaves the queue.
     pub fn begins_at(&mut self, now: Time) -> Time {
-        self.be_idle(now);
+        match &self.shaper {
+            Some(Shaper { kind: ShaperKind::Tbf, free, .. }) => (*free).max(now),
+            _ => self.begins_with(now, 0),
+        }
+    }
+
+    /// Time at which the transmitter begins a packet that arrives now, if the bucket of a shaper must have this work.
+    fn begins_with(&mut self, now: Time, least: u128) -> Time {
+        self.be_idle(now, self.burst().saturating_sub(least));
         let begin = self.capacity.begins(self.at);
         self.shaper.as_ref().map_or(begin, |shaper| begin.max(shaper.free).max(now))
     }
@@ -190,7 +200,8 @@ impl Varying {
 
     /// Transmits a packet after all packets before it. Returns when its transmission begins, when it departs, and when it arrives.
     fn transmit(&mut self, now: Time, size: u32) -> (Time, Time, Time) {
-        let begin = self.begins_at(now);
+        let needs_bytes = matches!(self.shaper, Some(Shaper { kind: ShaperKind::Tbf, .. }));
+        let begin = self.begins_with(now, if needs_bytes { work(u64::from(size)) } else { 0 });
         let (mut departure, at) = self.capacity.ends(self.at + work(u64::from(size)));
         self.at = at;
         if let Some(shaper) = &mut self.shaper {

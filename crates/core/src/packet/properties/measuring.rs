@@ -18,7 +18,7 @@ fn udp(pair: (usize, usize), bps: u64, routing: usize, stop: Option<u64>) -> Val
 }
 
 fn routing(hops: &Value, link_state: &Value) -> Value {
-    json!({"name": "", "hops": hops, "select": "hash", "per": {"unit": "flow"}, "hash": ["source"], "acks": null,
+    json!({"name": "", "hops": hops, "select": {"name": "hash"}, "per": {"unit": "flow"}, "hash": ["source"], "acks": null,
         "reconverge": null, "link_state": link_state})
 }
 

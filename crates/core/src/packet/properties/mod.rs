@@ -3,6 +3,7 @@
 mod agreement;
 mod conservation;
 mod delays;
+mod disciplines;
 pub mod link_oracle;
 mod measuring;
 pub mod random_run;

@@ -26,7 +26,7 @@ fn run(slow: u64, start: u64, apart: u64) -> Value {
     json!({"seed": 1, "duration": 3000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..8).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links.collect::<Vec<_>>(),
         "stacks": [stack],
-        "routings": [{"name": "", "hops": {"kind": "disjoint", "metric": "delay", "paths": 2}, "select": "round-robin",
+        "routings": [{"name": "", "hops": {"kind": "disjoint", "metric": "delay", "paths": 2}, "select": {"name": "round-robin"},
             "per": {"unit": "packet"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": null}],
         "traffic": [flow(0), flow(1)], "events": [], "captures": []})
 }

@@ -20,7 +20,7 @@ fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
     let run = json!({"seed": 1, "duration": 600 * MS, "warm_up": 50 * MS, "sample": sample,
         "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links,
         "stacks": [usual_stack("cubic", true)],
-        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash",
+        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": {"name": "hash"},
             "per": {"unit": "flow"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": 20 * MS}],
         "traffic": [{"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
             "start": 0, "stagger": MS / 10, "stop": null, "application": {"kind": "bulk", "bytes": 300_000}}],

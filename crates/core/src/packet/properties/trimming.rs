@@ -291,7 +291,7 @@ fn incast() -> impl Strategy<Value = Value> {
             json!({"seed": seed, "duration": 300 * MS, "warm_up": 0, "sample": 50 * MS,
                 "nodes": (0..leaf + 4).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": [],
                 "schedules": [], "traffic": (0..senders).map(group).collect::<Vec<_>>(), "events": [], "captures": [],
-                "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": select,
+                "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": {"name": select},
                     "per": {"unit": "packet"}, "hash": ["source-port"], "acks": null, "reconverge": null,
                     "link_state": null}]})
         },

@@ -22,7 +22,7 @@ fn a_router_with_several_inputs_takes_turns_by_time() {
     let run = json!({"seed": 1, "duration": 2000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..6).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links,
         "stacks": [usual_stack("newreno", false)],
-        "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "round-robin",
+        "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": {"name": "round-robin"},
             "per": {"unit": "packet"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": null}],
         "traffic": [{"name": "", "pairs": [[0, 5], [1, 5]], "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
             "start": 0, "stagger": 0, "stop": null, "application": {"kind": "bulk", "bytes": null}}],

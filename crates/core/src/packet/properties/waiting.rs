@@ -93,7 +93,7 @@ fn ring_of(hosts: usize, pairs: &[(usize, usize)], flows: &[(usize, u64, &[usize
     let run = json!({"seed": 1, "duration": 1000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..hosts).map(|host| host.to_string()).collect::<Vec<_>>(), "links": links,
         "stacks": [usual_stack("newreno", false)],
-        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash",
+        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": {"name": "hash"},
             "per": {"unit": "flow"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": null}],
         "traffic": [{"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
             "start": 0, "stagger": 0, "stop": null, "application": {"kind": "trace", "flows": listed, "after": after}}],

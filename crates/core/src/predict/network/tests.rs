@@ -363,7 +363,7 @@ fn line(stack: &Value, loss: f64) -> RunSpec {
     serde_json::from_value(json!({
         "seed": 1, "duration": 100_000_000_000_000_u64, "warm_up": 0, "sample": null, "nodes": ["a", "b"],
         "links": [link(0, loss), link(1, Value::Null)], "stacks": [whole],
-        "routings": [{"name": "r", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash", "per": {"unit": "flow"}, "hash": ["source"],
+        "routings": [{"name": "r", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": {"name": "hash"}, "per": {"unit": "flow"}, "hash": ["source"],
                       "acks": null, "reconverge": null}],
         "traffic": [{"name": "t", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0, "start": 0, "stagger": 0,
                      "stop": null, "application": {"kind": "bulk", "bytes": null}}],

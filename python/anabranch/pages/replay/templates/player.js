@@ -37,12 +37,16 @@ for (let packet = 0; packet < count; packet++) {
 // Slow enough to follow one round trip, fast enough to see the whole span within a minute.
 let slowness = speeds.find(speed => length / 1e6 * speed >= 20) ?? speeds.at(-1);
 let now = 0, playing = false, before = 0;
-let chosen = flows.length > 0 ? 0 : -1;
+// The flow with the most data in the span: others may not have begun, or may have ended.
+const sent = flows.map(() => 0);
+for (let packet = 0; packet < count; packet++) if (packets.kind[packet] !== ACK) sent[packets.flow[packet]]++;
+let chosen = sent.indexOf(Math.max(...sent));
 
 const speed = element("speed"), seek = element("seek"), play = element("play"), flow = element("flow");
 speed.append(...speeds.map(value => new Option(value === 1 ? "real time" : `${value} times`, value)));
 speed.value = slowness;
 flow.append(...flows.map((one, index) => new Option(one.name, index)));
+if (chosen >= 0) flow.value = chosen;
 element("receiver").hidden = chosen < 0;
 
 function canvas(id, height) {

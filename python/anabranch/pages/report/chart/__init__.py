@@ -9,7 +9,7 @@ from anabranch.pages.report.chart.bars import UPRIGHT_BARS, goodput_bars, height
 from anabranch.pages.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.pages.report.chart.empirical import distributions
 from anabranch.pages.report.chart.load_map import link_map
-from anabranch.pages.report.chart.measure import Measure, digits, rate, seconds, three_digits, with_interval
+from anabranch.pages.report.chart.measure import Measure, digits, interval, rate, seconds, three_digits, with_interval
 from anabranch.pages.report.chart.over_time import link_estimates, link_time_series, time_series
 from anabranch.pages.report.chart.ranges import delay_ranges
 from anabranch.pages.report.chart.sizes import by_size
@@ -28,6 +28,7 @@ __all__ = [
     "distributions",
     "goodput_bars",
     "height_of_bars",
+    "interval",
     "link_estimates",
     "link_map",
     "link_time_series",

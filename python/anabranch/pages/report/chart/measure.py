@@ -50,6 +50,20 @@ def digits(value: float | None, significant: int) -> str:
     return f"{value:,.{decimals}f}" if decimals <= 6 else f"{value:.1e}"
 
 
+def interval(value: float | None, half: float | None) -> str:
+    """The half width of an interval to the last decimal that :func:`three_digits` shows of its value; less than that is named as such."""
+    if value is None or half is None:
+        return "–"
+    if half == 0:
+        return "0"
+    text = three_digits(value)
+    if "e" in text or value == 0:
+        return digits(half, 2)
+    decimals = len(text.partition(".")[2])
+    shown = f"{half:,.{decimals}f}"
+    return f"< {10.0**-decimals:.{decimals}f}" if not float(shown.replace(",", "")) else shown
+
+
 def with_interval(value: float, half: float | None) -> str:
     """A value of three significant digits, and the half width of its interval to the same decimal."""
     text = three_digits(value)

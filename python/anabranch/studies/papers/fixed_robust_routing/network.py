@@ -169,6 +169,11 @@ class Found:
         """Mean throughput over connections and seeds, Mbit/s, and its half width over seeds."""
         return over_seeds(self.throughput.filter(topology=topology, name=name, reading=reading)["mean"].to_list())
 
+    def rates(self, name: str, topology: str = NSFNET) -> list[float]:
+        """Mean throughput over connections for each seed, Mbit/s."""
+        rows = self.throughput.filter(topology=topology, name=name, reading="").sort("seed")
+        return [float(value) for value in rows["mean"]]
+
     def measured(self, name: str, topology: str = NSFNET, reading: str = "") -> bool:
         """Whether a routing was simulated."""
         return not self.throughput.filter(topology=topology, name=name, reading=reading).is_empty()

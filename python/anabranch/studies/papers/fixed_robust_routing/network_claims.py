@@ -8,11 +8,12 @@ from itertools import pairwise
 from anabranch.pages.report.chart import with_interval
 from anabranch.studies.papers import statements
 from anabranch.studies.papers.fixed_robust_routing import choices
-from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, OPTIMA, TITLES, TOPOLOGIES, X
+from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, OPTIMA, TOPOLOGIES, X
 from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
+from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.published import Published
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Verdict
+from anabranch.studies.papers.verdicts import Truth, above, between, by_parts, difference, every, graded, quotient
 
 _CLAIMS = statements.beside(__file__)
 
@@ -42,7 +43,6 @@ def claims(found: Found, published: Mapping[str, Published]) -> list[Claim]:
         _throughput_order(found),
         _gain(found, published),
         _within_one(found),
-        _fractions(found),
         _trade_off(found),
     ]
 
@@ -67,10 +67,10 @@ def _all(found: Found) -> Claim:
     names = [f"{heuristic}-{percent}" for heuristic in HEURISTICS for percent in X]
     load, rate = found.load("all"), found.rate("all")
     least = load < min(found.load(name) for name in names)
-    lowest = rate[0] < min(found.rate(name)[0] for name in names)
+    lowest = every(*(above(difference(found.rates(name), found.rates("all")), 0.0) for name in names))
     return _CLAIMS.claim(
         "all",
-        graded(least and lowest and (abs(load - 0.455) < 0.001), least or lowest),
+        by_parts(least and abs(load - 0.455) < 0.001, lowest),
         load=load,
         rate=with_interval(*rate),
         other_load=found.load("all", TOPOLOGIES[1]),
@@ -151,13 +151,15 @@ def _rising(found: Found, heuristic: str, name: str) -> Claim:
         run = [f"{heuristic}-{percent}" for percent in X if found.measured(f"{heuristic}-{percent}", topology)]
         ours = [found.rate(one, topology) for one in run]
         if len(run) == len(X):
-            rising = all(one[0] <= other[0] + SAME_RATE for one, other in pairwise(ours))
-            above = min(mean for mean, _ in ours) > found.rate("all", topology)[0]
-            right[topology] = rising and above and ours[-1][0] > FULL_RATE - SAME_RATE
+            steps = [difference(found.rates(two, topology), found.rates(one, topology)) for one, two in pairwise(run)]
+            over_all = [difference(found.rates(one, topology), found.rates("all", topology)) for one in run]
+            right[topology] = every(
+                *(above(step, -SAME_RATE) for step in steps),
+                *(above(gain, 0.0) for gain in over_all),
+                above(ours[-1], FULL_RATE - SAME_RATE),
+            )
             shown.append(f"{topology}: {', '.join(with_interval(*value) for value in ours)} Mbit/s")
-    return _CLAIMS.claim(
-        f"{name}-order", graded(all(right.values()), any(right.values())), throughputs="; ".join(shown)
-    )
+    return _CLAIMS.claim(f"{name}-order", by_parts(*right.values()), throughputs="; ".join(shown))
 
 
 def _throughputs(found: Found, published: Mapping[str, Published], heuristic: str, name: str) -> Claim:
@@ -165,10 +167,14 @@ def _throughputs(found: Found, published: Mapping[str, Published], heuristic: st
     off = {
         percent: found.rate(f"{heuristic}-{percent}")[0] / value - 1 for percent, value in zip(X, wanted, strict=True)
     }
-    close = [percent for percent, share in off.items() if abs(share) <= CLOSE]
+    inside = {
+        percent: between(found.rate(f"{heuristic}-{percent}"), value * (1 - CLOSE), value * (1 + CLOSE))
+        for percent, value in zip(X, wanted, strict=True)
+    }
+    close = [percent for percent, truth in inside.items() if truth]
     return _CLAIMS.claim(
         name,
-        graded(len(close) == len(X), bool(close)),
+        by_parts(*inside.values()),
         off=", ".join(f"{share:+.1%}" for share in off.values()),
         limit=CLOSE,
         close=", ".join(map(str, close)) or "none",
@@ -176,16 +182,11 @@ def _throughputs(found: Found, published: Mapping[str, Published], heuristic: st
 
 
 def _throughput_order(found: Found) -> Claim:
-    gains = {percent: found.rate(f"delay-{percent}")[0] - found.rate(f"hop-{percent}")[0] for percent in X}
-    better = [percent for percent, gain in gains.items() if gain > SAME_RATE]
-    equal = [percent for percent, gain in gains.items() if abs(gain) <= SAME_RATE]
-    verdict: Verdict = (
-        "holds"
-        if len(better) == len(X)
-        else "holds partly"
-        if len(better) + len(equal) == len(X) and better
-        else "does not hold"
-    )
+    gains = {percent: difference(found.rates(f"delay-{percent}"), found.rates(f"hop-{percent}")) for percent in X}
+    higher = {percent: above(gain, SAME_RATE) for percent, gain in gains.items()}
+    better = [percent for percent, truth in higher.items() if truth]
+    equal = [percent for percent, gain in gains.items() if between(gain, -SAME_RATE, SAME_RATE)]
+    verdict = by_parts(*higher.values())
     optima = "; ".join(_higher_with(found, optimum) for optimum in OPTIMA)
     return _CLAIMS.claim(
         "throughput-order",
@@ -215,10 +216,14 @@ def _gain(found: Found, published: Mapping[str, Published]) -> Claim:
     best = max(found.below_one("hop"), default=None)
     factor = shares[f"hop-{best}"] if best is not None else 0.0
     at_40 = shares["hop-40"]
+    times = _times(found, "hop-40")
     least = min(shares.values())
     return _CLAIMS.claim(
         "six-times",
-        graded(at_40 >= 5 and found.load("hop-40") < 1, factor >= 3),
+        graded(
+            every(above(times, 5.0), found.load("hop-40") < 1),
+            above(_times(found, f"hop-{best}"), 3.0) if best is not None else False,
+        ),
         at_40=at_40,
         load=found.load("hop-40"),
         factor=factor,
@@ -227,28 +232,23 @@ def _gain(found: Found, published: Mapping[str, Published]) -> Claim:
     )
 
 
+def _times(found: Found, name: str) -> Mean:
+    """Throughput as a multiple of ALL's, seed by seed."""
+    return quotient(found.rates(name), found.rates("all"))
+
+
 def _within_one(found: Found) -> Claim:
     best = {heuristic: max(found.below_one(heuristic), default=None) for heuristic in HEURISTICS}
     rates = {
         heuristic: found.rate(f"{heuristic}-{percent}")[0] for heuristic, percent in best.items() if percent is not None
     }
-    verdict: Verdict = "holds" if "hop" in rates and rates["hop"] > rates.get("delay", 0.0) else "does not hold"
+    more: Truth = "hop" in rates
+    if "hop" in rates and "delay" in rates:
+        names = [f"{heuristic}-{best[heuristic]}" for heuristic in ("hop", "delay")]
+        more = above(difference(*map(found.rates, names)), 0.0)
+    verdict = graded(more, False)
     delay = f"{rates['delay']:.2f} Mbit/s" if "delay" in rates else "no X that keeps to it"
     return _CLAIMS.claim("within-one", verdict, hop=rates.get("hop", 0), hop_x=_or_none(best["hop"]), delay=delay)
-
-
-def _fractions(found: Found) -> Claim:
-    parts, spreads = [], []
-    for heuristic in HEURISTICS:
-        rates = [found.rate(f"{heuristic}-0-{optimum}")[0] for optimum in OPTIMA]
-        spreads.append(max(rates) / min(rates) - 1)
-        pairs = [found.single(f"{heuristic}-0-{optimum}") for optimum in OPTIMA]
-        values = ", ".join(f"{rate:.2f}" for rate in rates)
-        parts.append(
-            f"{TITLES[heuristic]} {values} Mbit/s with {', '.join(map(str, pairs))} of 182 pairs on single paths"
-        )
-    unique = max(spreads) <= CLOSE
-    return _CLAIMS.claim("fractions", graded(unique, False), optima="; ".join(parts))
 
 
 def _trade_off(found: Found) -> Claim:

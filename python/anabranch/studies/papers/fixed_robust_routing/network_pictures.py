@@ -8,8 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from anabranch.network import topologies
 from anabranch.pages.report.chart import PALETTE
-from anabranch.studies.papers import charts
+from anabranch.studies.papers import charts, drawings
+from anabranch.studies.papers.drawings import Place
 from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, TITLES, TOPOLOGIES, X
 from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
 from anabranch.studies.papers.published import Published
@@ -136,7 +138,26 @@ _THROUGHPUT = (
     "other ties (one seed each), the narrow one the interval over seeds."
 )
 _LOAD = "Worst-case load of {} and ALL; crosses are the published values, the band is the range over ties."
+_PLACES: Mapping[str, Place] = {
+    "1": (0, 3), "2": (1, 2.2), "3": (1, 3.8), "4": (2.2, 2), "5": (3, 3), "6": (3.6, 4), "7": (4.2, 2.8), "8": (5, 2.2),
+    "9": (6.2, 2.6), "10": (6, 3.8), "11": (5, 0.8), "12": (7.2, 1.8), "13": (6.6, 1), "14": (8, 1.4),
+}  # fmt: skip
+
+
+def _nsfnet(_: Found, __: Mapping[str, Published]) -> Any:
+    links = [
+        (link.source, link.target) for link in topologies.load(NSFNET).links if int(link.source) < int(link.target)
+    ]
+    return drawings.network(_PLACES, links, height=280)
+
+
 FIGURES = (
+    Figure(
+        "figure-8",
+        "Figure 8",
+        "NSFNET: 14 nodes and 21 links, which the paper draws without their lengths; this is `nsfnet`.",
+        _nsfnet,
+    ),
     Figure("figure-12", "Figure 12", _LOAD.format(TITLES["hop"]), _load("hop")),
     Figure("figure-13", "Figure 13", _LOAD.format(TITLES["delay"]), _load("delay")),
     Figure("figure-14", "Figure 14", _THROUGHPUT.format(TITLES["hop"]), _throughput("hop")),

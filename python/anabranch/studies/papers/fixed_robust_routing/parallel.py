@@ -81,7 +81,7 @@ STACKS = {
     "limited-transmit": "and limited transmit (RFC 3042)",
     "sack": "and SACK with limited transmit",
 }
-ACCESSES = ("50Mbps", "20Mbps")
+ACCESSES = ("50Mbps", "25Mbps", "22Mbps", "20Mbps")
 
 
 def experiments(lab: Lab) -> list[Experiment]:
@@ -146,6 +146,11 @@ class Found:
         """Mean of a value over seeds, with its half width."""
         rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6)
         return over_seeds(rows[value].to_list())
+
+    def values(self, reading: str, mix: str, d: float, value: str = "total") -> list[float]:
+        """A value of each seed."""
+        rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6).sort("seed")
+        return [float(one) for one in rows[value]]
 
     def curve(self, reading: str, mix: str) -> list[tuple[float, float]]:
         """The differences d, each with the mean throughput at d."""

@@ -26,6 +26,7 @@ from anabranch.studies.papers.fixed_robust_routing.parallel import (
 from anabranch.studies.papers.measures import over_seeds, summary
 from anabranch.studies.papers.published import Published
 from anabranch.studies.papers.study import Claim, Figure, Number, Table, Verdict
+from anabranch.studies.papers.verdicts import above, by_parts, difference, every, graded
 
 _CLAIMS = statements.beside(__file__)
 
@@ -89,8 +90,22 @@ def _ten(found: Found) -> Claim:
 
 def _recoveries(found: Found) -> Claim:
     counts = {reading.name: [found.mean(reading.name, mix, D, "recoveries") for mix in COUNTED] for reading in READINGS}
-    rising = {name: _falling([-mean for mean, _ in values]) for name, values in counts.items()}
-    verdict: Verdict = "holds" if all(rising.values()) else "holds partly" if any(rising.values()) else "does not hold"
+    rising = [
+        every(
+            *(
+                above(
+                    difference(
+                        found.values(reading.name, more, D, "recoveries"),
+                        found.values(reading.name, few, D, "recoveries"),
+                    ),
+                    0.0,
+                )
+                for few, more in pairwise(COUNTED)
+            )
+        )
+        for reading in READINGS
+    ]
+    verdict = by_parts(*rising)
     shown = {name: ", ".join(with_interval(*value) for value in values) for name, values in counts.items()}
     return _CLAIMS.claim("recoveries", verdict, written=shown["written"], spaced=shown["spaced"])
 
@@ -117,8 +132,18 @@ def _turned(found: Found, reading: str, mixes: Sequence[str]) -> list[float]:
 
 def _ordered(found: Found, mixes: Sequence[str]) -> Verdict:
     """The verdict on the order of mixes by throughput: it holds if every reading has it from 1.3 ms on, partly if at 1.3 ms only."""
-    turned = [d for reading in READINGS for d in _turned(found, reading.name, mixes)]
-    return "holds" if not turned else "holds partly" if D not in turned else "does not hold"
+    differences = [d for d, _ in found.curve(READINGS[0].name, mixes[0]) if d >= D]
+    order = {
+        d: every(
+            *(
+                above(difference(found.values(reading.name, one, d), found.values(reading.name, other, d)), 0.0)
+                for reading in READINGS
+                for one, other in pairwise(mixes)
+            )
+        )
+        for d in differences
+    }
+    return graded(every(order[D], False not in order.values()), order[D])
 
 
 def _falling(values: Sequence[float]) -> bool:

@@ -80,6 +80,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
         *states.claims(occupied),
         *rtt_fairness.claims(ratios),
         *friendliness.claims(even, left),
+        throughput.conclusion(shares),
     ]
     numbers = [
         *(number for figure, found in shares.items() for number in throughput.numbers(found, figure)),

@@ -9,6 +9,7 @@ import polars as pl
 
 from anabranch.pages.report.chart import with_interval
 from anabranch.studies.papers import measures
+from anabranch.studies.papers.verdicts import quotient
 
 KIKOLO = "Kikolo"
 NAMES = {
@@ -39,13 +40,28 @@ class Cell:
 
     mean: float
     half_width: float | None
+    values: tuple[float, ...] = ()
+    """The value of each seed, if they are known."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Cell:
+        """The mean of these values, one for each seed."""
+        return cls(*measures.over_seeds(values), tuple(values))
+
+    @property
+    def estimate(self) -> tuple[float, float | None]:
+        """The mean and half of its interval."""
+        return self.mean, self.half_width
 
     def text(self, unit: str = "") -> str:
         """The mean, its half width and the unit, as text for the evidence of a claim."""
         return with_interval(self.mean, self.half_width) + unit
 
     def leads(self, other: Cell) -> bool:
-        """Whether this mean is greater by more than 1 %, and the intervals do not overlap."""
+        """Whether this mean is greater by more than 1 %, beyond the interval: of the quotients of equal seeds, if they are known."""
+        if self.values and len(self.values) == len(other.values):
+            mean, half = quotient(self.values, other.values)
+            return mean > LEAST_LEAD and mean - (half or 0.0) > 1.0
         apart = self.mean - (self.half_width or 0.0) > other.mean + (other.half_width or 0.0)
         return apart and self.mean > LEAST_LEAD * other.mean
 
@@ -56,8 +72,8 @@ Cells = Mapping[tuple[str, float], Cell]
 
 def cells(table: pl.DataFrame, value: str) -> dict[tuple[str, float], Cell]:
     """The cells of a table with the columns ``variant``, ``loss`` and the one that ``value`` names, with a row for each seed."""
-    summary = measures.summary(table, ["variant", "loss"], value)
-    return {(name, loss): Cell(mean, half) for name, loss, mean, half in summary.rows()}
+    groups = table.group_by(["variant", "loss"], maintain_order=True)
+    return {(str(name), float(loss)): Cell.of(rows[value].to_list()) for (name, loss), rows in groups}
 
 
 def rates(found: Cells, *, above: float = 0.0, below: float = 1.0) -> list[float]:

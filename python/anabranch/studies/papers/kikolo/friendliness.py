@@ -14,6 +14,7 @@ from anabranch.studies.papers.kikolo.cells import (
     OTHERS,
     RIVALS,
     TRADITIONAL,
+    Cell,
     Cells,
     at,
     cells,
@@ -21,16 +22,20 @@ from anabranch.studies.papers.kikolo.cells import (
     power,
     rates,
 )
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number, Table
+from anabranch.studies.papers.verdicts import above, below, between, by_parts, difference, every, judged, share
 
 _CLAIMS = statements.beside(__file__)
 
 PLACE = {"figure-7": "Figure 7", "figure-8": "Figure 8"}
 RATE = {"figure-7": "1 Gbit/s", "figure-8": "100 Mbit/s"}
-LEFT, EXCELLENT, SUFFERS = 50.0, 90.0, 100 / 3
+LEFT, EXCELLENT, SUFFERS = 200 / 3, 90.0, 100 / 3
 """Thresholds in percent. With friendly and with excellent behaviour, the others keep at least this share of their throughput beside
-five of their own kind. Kikolo suffers considerably if its share of the throughput is less than the third value."""
+five of their own kind. On a full link, two thirds are left if Kikolo takes twice what another has: the factor of two of RFC 5348, section 1.
+Kikolo suffers considerably if its share of the throughput is less than the third value."""
+EVEN = "even"
+ALIKE = 5.0
+"""Two shares that differ by at most this are alike, in percentage points."""
 
 
 def shares(result: Result) -> Cells:
@@ -63,15 +68,16 @@ def _throughput(result: Result) -> pl.DataFrame:
 
 def chart(found: Cells) -> Any:
     """The figure, like the paper's."""
-    return charts.lines(
-        frame(found),
+    even = [Cell(50.0, None)] * len(rates(found))
+    level = {(EVEN, loss): cell for loss, cell in zip(rates(found), even, strict=True)}
+    return charts.small_multiples(
+        frame({**found, **level}),
         x="loss",
-        colour="variant",
+        panel="variant",
+        beside=EVEN,
         x_title="Packet error rate",
-        y_title="Kikolo's share of the throughput, %",
-        colour_title="Against",
+        y_title="Kikolo's share, %",
         order=OTHERS,
-        log_x=True,
     )
 
 
@@ -87,21 +93,23 @@ def table(found: Cells, figure: str) -> Table:
     )
 
 
-def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
+def claims(shares: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
     """The claims of both figures, from Kikolo's shares and from the throughput that the others keep (:func:`left`)."""
-    seven, eight = share["figure-7"], share["figure-8"]
+    seven, eight = shares["figure-7"], shares["figure-8"]
     high_7, low_7 = rates(seven, above=1e-4), rates(seven, below=1e-4)
     suffers = {name: max(seven[name, loss].mean for loss in low_7) for name in ("BIC", "Scalable")}
-    under = sum(value < SUFFERS for value in suffers.values())
+    under = [below(seven[name, loss].estimate, SUFFERS) for name in suffers for loss in low_7]
     low_8 = rates(eight, below=1e-4)
-    most = [
-        name
-        for name in RIVALS
-        if all(eight[name, loss].mean - (eight[name, loss].half_width or 0.0) > 50.0 for loss in low_8)
-    ]
+    most = [name for name in RIVALS if all(above(eight[name, loss].estimate, 50.0) for loss in low_8)]
+    more = [every(*(above(eight[name, loss].estimate, 50.0) for loss in low_8)) for name in RIVALS]
     compound = kept["figure-7"]
-    above = min(compound["Compound", loss].mean for loss in rates(seven, above=1.1e-5))
-    like_newreno = max(abs(seven["Compound", loss].mean - seven["NewReno", loss].mean) for loss in low_7)
+    kept_above = [compound["Compound", loss].estimate for loss in rates(seven, above=1.1e-5)]
+    like_newreno = every(
+        *(
+            between(difference(seven["Compound", loss].values, seven["NewReno", loss].values), -ALIKE, ALIKE)
+            for loss in low_7
+        )
+    )
     return [
         _friendly(
             "figure-7-traditional",
@@ -119,16 +127,16 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
         ),
         _CLAIMS.claim(
             "figure-7-suffers",
-            graded(under == len(suffers), bool(under)),
+            by_parts(*under),
             shares=", ".join(f"{value:.1f} % against {name}" for name, value in suffers.items()),
         ),
         _CLAIMS.claim(
             "figure-7-compound",
-            graded(above >= LEFT and like_newreno <= 5.0, above >= LEFT or like_newreno <= 5.0),
-            above=above,
+            by_parts(every(*(above(one, LEFT) for one in kept_above)), like_newreno),
+            above=min(mean for mean, _ in kept_above),
             compound=", ".join(f"{seven['Compound', loss].text()} %" for loss in low_7),
             newreno=", ".join(f"{seven['NewReno', loss].text()} %" for loss in low_7),
-            reason_applies=like_newreno > 5.0,
+            reason_applies=like_newreno is False,
         ),
         _friendly(
             "figure-8-lossy",
@@ -139,7 +147,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
         ),
         _CLAIMS.claim(
             "figure-8-more",
-            graded(len(most) == len(RIVALS), bool(most)),
+            by_parts(*more),
             most=", ".join(most) or "none",
             ranges=", ".join(f"{name} {_range(eight, name, low_8)}" for name in RIVALS),
         ),
@@ -152,30 +160,22 @@ def _range(found: Cells, name: str, losses: Sequence[float]) -> str:
 
 
 def _friendly(key: str, found: Cells, names: Sequence[str], losses: Sequence[float], least: float) -> Claim:
-    judged = [(found[name, loss].mean, name, loss) for name in names for loss in losses]
-    hurt = [
-        (value, name, loss) for value, name, loss in judged if value + (found[name, loss].half_width or 0.0) < least
-    ]
-    lowest = min(judged)
-    near = (
-        " (or the interval reaches it)"
-        if any(value < least and (value, name, loss) not in hurt for value, name, loss in judged)
-        else ""
-    )
+    cases_of = [(name, loss) for name in names for loss in losses]
+    kept = {case: above(found[case].estimate, least) for case in cases_of}
+    hurt = [case for case, truth in kept.items() if truth is False]
+    lowest = min(cases_of, key=lambda case: found[case].mean)
     cases = "; ".join(
-        f"{name} at {at([loss for _, other, loss in hurt if other == name])}"
-        for name in dict.fromkeys(name for _, name, _ in hurt)
+        f"{name} at {at([loss for other, loss in hurt if other == name])}"
+        for name in dict.fromkeys(name for name, _ in hurt)
     )
     return _CLAIMS.claim(
         key,
-        graded(not hurt, 2 * len(hurt) < len(judged)),
-        friendly=len(judged) - len(hurt),
-        cases=len(judged),
-        share=least,
-        near=near,
-        least=lowest[0],
-        name=lowest[1],
-        loss=power(lowest[2]),
+        judged(list(kept.values())),
+        share=share(kept.values()),
+        threshold=least,
+        least=found[lowest].mean,
+        name=lowest[0],
+        loss=power(lowest[1]),
         less=f" Less: {cases}." if hurt else "",
     )
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
-from anabranch.studies.papers import measures, statements
-from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, TRADITIONAL, Cells, cells, frame, power, rates
-from anabranch.studies.papers.statements import graded
+from anabranch.studies.papers import charts, measures, statements
+from anabranch.studies.papers.kikolo.cells import (
+    KIKOLO,
+    NAMES,
+    RIVALS,
+    TRADITIONAL,
+    Cell,
+    Cells,
+    cells,
+    frame,
+    power,
+    rates,
+)
 from anabranch.studies.papers.study import Claim, Number, Table
+from anabranch.studies.papers.verdicts import Truth, above, by_parts, every, graded, negated, quotient, some
 
 _CLAIMS = statements.beside(__file__)
 
@@ -35,44 +44,36 @@ def _sides(result: Result) -> pl.DataFrame:
 
 
 def chart(found: Cells) -> Any:
-    """The figure, like the paper's but with a logarithmic axis, since the ratios range over two decades."""
+    """The figure, as the logarithm of the ratios, which range over two decades."""
     half = pl.col("half_width").fill_null(0.0)
-    data = frame(found).with_columns(
-        low=pl.max_horizontal(pl.col("mean") - half, pl.lit(1.0)), high=pl.col("mean") + half
+    table = frame(found).with_columns(
+        pl.col("mean").log(10), half_width=((pl.col("mean") + half) / pl.col("mean")).log(10)
     )
-    names = list(NAMES.values())
-    scale = alt.Scale(domain=names, range=PALETTE[: len(names)])
-    exponents = [10.0**exponent for exponent in range(-7, 0)]
-    base = alt.Chart(alt.InlineData(values=data.to_dicts())).encode(
-        alt.X(
-            "loss:Q",
-            title="Packet error rate",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(values=exponents, format=".0e"),
-        ),
-        alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None, symbolOpacity=1)),
+    return charts.small_multiples(
+        table,
+        x="loss",
+        panel="variant",
+        beside=KIKOLO,
+        x_title="Packet error rate",
+        y_title="log10 of the ratio",
+        order=list(NAMES.values()),
     )
-    title, logarithmic = "Throughput at 40 ms over that at 240 ms", alt.Scale(type="log", domainMin=1.0)
-    return alt.layer(
-        base.mark_area(opacity=0.15).encode(alt.Y("low:Q", title=title, scale=logarithmic), alt.Y2("high:Q")),
-        base.mark_line().encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
-        base.mark_point(filled=True, size=30).encode(alt.Y("mean:Q", title=title, scale=logarithmic)),
-    ).properties(width=440, height=320)
 
 
 def claims(found: Cells) -> list[Claim]:
     """The claims of section IV.A.3."""
     low, high = rates(found, below=1e-4), rates(found, above=1e-4)
     peers = (*TRADITIONAL, "Compound")
-    alike = [
-        name for name in peers if all(_comparable(found[KIKOLO, loss].mean, found[name, loss].mean) for loss in low)
-    ]
+    comparable = {name: every(*(_comparable(found[KIKOLO, loss], found[name, loss]) for loss in low)) for name in peers}
+    alike = [name for name, truth in comparable.items() if truth]
     fairer = [
         name for name in peers if any(found[name, loss].mean > COMPARABLE * found[KIKOLO, loss].mean for loss in low)
     ]
-    follow = [
-        name for name in ("BIC", "HighSpeed") if not any(found[KIKOLO, loss].leads(found[name, loss]) for loss in low)
-    ]
+    nowhere = {
+        name: every(*(negated(_more(found[KIKOLO, loss], found[name, loss])) for loss in low))
+        for name in ("BIC", "HighSpeed")
+    }
+    follow = [name for name, truth in nowhere.items() if truth]
     worst = [max(_OF_THE_PAPER, key=lambda name: found[name, loss].mean) for loss in low]
     spread = {
         loss: (
@@ -81,13 +82,16 @@ def claims(found: Cells) -> list[Claim]:
         )
         for loss in high
     }
-    same = [loss for loss, (most, least) in spread.items() if _comparable(most[0], least[0])]
+    alike_at = {
+        loss: _comparable(found[most[1], loss], found[least[1], loss]) for loss, (most, least) in spread.items()
+    }
+    same = [loss for loss, truth in alike_at.items() if truth]
     without = {loss: [found[name, loss].mean for name in _OF_THE_PAPER if name != "Westwood+"] for loss in high}
-    same_without = [loss for loss, values in without.items() if _comparable(max(values), min(values))]
+    same_without = [loss for loss, values in without.items() if max(values) <= COMPARABLE * min(values)]
     return [
         _CLAIMS.claim(
             "figure-9-comparable",
-            graded(len(alike) == len(peers), bool(alike)),
+            by_parts(*comparable.values()),
             comparable=COMPARABLE,
             alike=", ".join(alike) or "none",
             ratios=_values(found, low, (KIKOLO, *peers)),
@@ -95,19 +99,19 @@ def claims(found: Cells) -> list[Claim]:
         ),
         _CLAIMS.claim(
             "figure-9-follow",
-            graded(len(follow) == 2, bool(follow)),
+            by_parts(*nowhere.values()),
             follow=", ".join(follow) or "neither",
             ratios=_values(found, low, (KIKOLO, "BIC", "HighSpeed")),
         ),
         _CLAIMS.claim(
             "figure-9-scalable",
-            graded(all(name == "Scalable" for name in worst), "Scalable" in worst),
+            by_parts(*(_worst(found, loss) for loss in low)),
             ratios=_values(found, low, ("Scalable", "Compound", "HighSpeed")),
             reason_applies="Scalable" in worst,
         ),
         _CLAIMS.claim(
             "figure-9-lossy",
-            graded(len(same) == len(high), bool(same or same_without)),
+            graded(every(*alike_at.values()), some(*alike_at.values(), bool(same_without))),
             spread="; ".join(
                 f"{power(loss)} {most[0]:.1f} ({most[1]}), {least[0]:.1f} ({least[1]})"
                 for loss, (most, least) in spread.items()
@@ -123,8 +127,18 @@ def _at(losses: list[float]) -> str:
     return ", ".join(map(power, losses)) or "none"
 
 
-def _comparable(one: float, other: float) -> bool:
-    return max(one, other) <= COMPARABLE * min(one, other)
+def _more(one: Cell, other: Cell, ratio: float = 1.0) -> Truth:
+    """Whether one cell's mean is more than ``ratio`` times the other's, seed by seed."""
+    return above(quotient(one.values, other.values), ratio)
+
+
+def _comparable(one: Cell, other: Cell) -> Truth:
+    return every(negated(_more(one, other, COMPARABLE)), negated(_more(other, one, COMPARABLE)))
+
+
+def _worst(found: Cells, loss: float) -> Truth:
+    """Whether Scalable is the most unfair of the paper's variants."""
+    return every(*(_more(found["Scalable", loss], found[name, loss]) for name in _OF_THE_PAPER if name != "Scalable"))
 
 
 def _values(found: Cells, losses: list[float], names: tuple[str, ...]) -> str:

@@ -10,8 +10,8 @@ import polars as pl
 from anabranch.results.result import Result
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell, Cells, cells, frame, power, rates
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number
+from anabranch.studies.papers.verdicts import above, by_parts, graded
 
 _CLAIMS = statements.beside(__file__)
 
@@ -64,7 +64,7 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
     """The claims, from the occupancy of the states by link rate."""
     low = [(rate, loss, one["S2", loss]) for rate, one in found.items() for loss in rates(one, below=ONE_PERCENT)]
     worst = min(low, key=lambda row: row[2].mean)
-    mostly = sum(cell.mean >= MOSTLY for _, _, cell in low)
+    mostly = [above(cell.estimate, MOSTLY) for _, _, cell in low]
     apart = {
         state: max(
             (abs(one[state, loss].mean - equilibrium(one[RATIO, loss].mean)[state]), loss, rate)
@@ -79,7 +79,7 @@ def claims(found: dict[str, Cells]) -> list[Claim]:
     return [
         _CLAIMS.claim(
             "figure-4-s2",
-            graded(mostly == len(low), bool(mostly)),
+            by_parts(*mostly),
             share_percent=100 * worst[2].mean,
             loss=power(worst[1]),
             rate=worst[0],

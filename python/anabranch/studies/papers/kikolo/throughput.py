@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,8 +11,8 @@ import polars as pl
 from anabranch.results.result import Result
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.kikolo.cells import KIKOLO, NAMES, RIVALS, Cells, at, carried, cells, frame, power, rates
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number, Verdict
+from anabranch.studies.papers.verdicts import Truth, above, by_parts, graded, judged, share
 
 _CLAIMS = statements.beside(__file__)
 
@@ -22,6 +22,8 @@ RATE = {"figure-5": "1 Gbit/s", "figure-6": "100 Mbit/s"}
 FIRST_ABOVE = {"figure-5": 1e-4, "figure-6": 1e-3}
 FULL = 95.0
 """Least percentage of the payload that a link can carry which counts as almost 100 %."""
+HIGH_SPEED = ("BIC", "Compound", "HighSpeed", "Scalable")
+"""What the paper calls high-speed variants."""
 FULL_LINK = ("BIC", KIKOLO)
 """The variants that fill the link of figure 6 below 1e-4; the paper does not order these two."""
 HIGHER, LOWER = ("Scalable", KIKOLO, "BIC", "Compound"), ("HighSpeed", "NewReno", "Vegas", "Westwood+")
@@ -37,14 +39,14 @@ def shares(result: Result, figure: str) -> Cells:
 
 def chart(found: Cells) -> Any:
     """The figure, like the paper's, in percent of the link."""
-    return charts.lines(
+    return charts.small_multiples(
         frame(found),
         x="loss",
-        colour="variant",
+        panel="variant",
+        beside=KIKOLO,
         x_title="Packet error rate",
-        y_title="Payload, % of what the link can carry",
+        y_title="Payload, % of the link",
         order=list(NAMES.values()),
-        log_x=True,
     )
 
 
@@ -89,38 +91,51 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
     )
 
 
+def conclusion(shares: Mapping[str, Cells]) -> Claim:
+    """The claim of the conclusion, over all packet error rates of both figures."""
+    cases = [(found, name, loss) for found in shares.values() for loss in rates(found) for name in HIGH_SPEED]
+    won = [found[KIKOLO, loss].leads(found[name, loss]) for found, name, loss in cases]
+    lost = [found[name, loss].leads(found[KIKOLO, loss]) for found, name, loss in cases]
+    most, more = 2 * sum(won) > len(won), sum(won) > sum(lost)
+    return _CLAIMS.claim("conclusion", graded(most, more), won=sum(won), lost=sum(lost), total=len(won))
+
+
 def full(found: Cells) -> Claim:
     """The claim about figure 6 that BIC and Kikolo fill the link below 1e-4."""
     losses = rates(found, below=1e-4)
     least = {name: min(found[name, loss].mean for loss in losses) for name in FULL_LINK}
-    filled = sum(value >= FULL for value in least.values())
+    filled = [above(found[name, loss].estimate, FULL) for name in FULL_LINK for loss in losses]
     return _CLAIMS.claim(
         "figure-6-full",
-        graded(filled == len(least), bool(filled)),
+        by_parts(*filled),
         shares=", ".join(f"{value:.1f} % ({name})" for name, value in least.items()),
         full=FULL,
     )
+
+
+def _ahead(found: Cells, one: str, other: str, losses: Sequence[float]) -> Truth:
+    """Whether one variant leads the other at all packet error rates: false if it is led at one, undecided if some are near-ties."""
+    if any(found[other, loss].leads(found[one, loss]) for loss in losses):
+        return False
+    return True if all(found[one, loss].leads(found[other, loss]) for loss in losses) else None
 
 
 def groups(found: Cells, on_compound: str) -> Claim:
     """The claim about figure 5 that four variants have more throughput than four others below 1e-4."""
     losses = rates(found, below=1e-4)
     pairs = [(high, low) for high in HIGHER for low in LOWER]
-    wrong = [
-        (high, low) for high, low in pairs if not all(found[high, loss].leads(found[low, loss]) for loss in losses)
-    ]
-    right = len(pairs) - len(wrong)
+    truths = {pair: _ahead(found, *pair, losses) for pair in pairs}
+    wrong = [pair for pair, truth in truths.items() if truth is False]
     not_above = "; ".join(
-        f"{high} is not above {', '.join(low for one, low in wrong if one == high)}"
+        f"{high} is below {', '.join(low for one, low in wrong if one == high)}"
         for high in HIGHER
         if any(one == high for one, _ in wrong)
     )
     loss = losses[0]
     return _CLAIMS.claim(
         "figure-5-groups",
-        graded(not wrong, right * 2 >= len(pairs)),
-        right=right,
-        pairs=len(pairs),
+        judged(list(truths.values())),
+        share=share(truths.values()),
         exceptions=f"; {not_above}" if wrong else "",
         loss=power(loss),
         shares=", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER)),
@@ -133,13 +148,12 @@ def order(found: Cells) -> Claim:
     losses = rates(found, below=1e-4)
     mean = {name: sum(found[name, loss].mean for loss in losses) / len(losses) for name in ORDER}
     pairs = [pair for pair in combinations(ORDER, 2) if pair != FULL_LINK]
-    right = [(one, other) for one, other in pairs if mean[one] >= mean[other]]
+    truths = [_ahead(found, one, other, losses) for one, other in pairs]
     ranked = sorted(ORDER, key=lambda name: -mean[name])
     return _CLAIMS.claim(
         "figure-6-order",
-        graded(len(right) == len(pairs), len(right) * 2 > len(pairs)),
-        right=len(right),
-        pairs=len(pairs),
+        judged(truths),
+        share=share(truths),
         order=", ".join(f"{name} {mean[name]:.1f} %" for name in ranked),
         apart=mean[ranked[0]] - mean[ranked[3]],
     )

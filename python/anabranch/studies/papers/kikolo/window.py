@@ -11,8 +11,8 @@ from anabranch.pages.report.chart import PALETTE
 from anabranch.results.result import Result
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.kikolo.cells import Cell
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim, Number
+from anabranch.studies.papers.verdicts import above, graded
 
 _CLAIMS = statements.beside(__file__)
 
@@ -61,10 +61,9 @@ def claim(result: Result) -> Claim:
     samples = series(result)
     ramp, wide = ramp_up_share(samples, "kikolo"), ramp_up_share(samples, "wide")
     kikolo, newreno = mean_window(samples, "kikolo"), mean_window(samples, "newreno")
-    visible = ramp.mean >= 5.0
     return _CLAIMS.claim(
         "figure-2",
-        graded(visible, True),
+        graded(above(ramp.estimate, 5.0), True),
         kikolo=kikolo.text(),
         newreno=newreno.text(),
         kikolo_share=share(result, "kikolo").text(),
@@ -94,23 +93,53 @@ def numbers(result: Result) -> list[Number]:
 
 
 def chart(result: Result) -> Any:
-    """The figure for the first seed: Kikolo and NewReno above, Kikolo with a wide ramp-up below."""
+    """The figure for the first seed: Kikolo and NewReno above, then Kikolo by phase, then Kikolo with a wide ramp-up."""
     samples = series(result)
     one = samples.filter((pl.col("seed") == samples["seed"].min()) & (pl.col("time_s") <= SHOWN_S))
-    panels = []
+    panels: list[Any] = []
     for shown in (("kikolo", "newreno"), ("kikolo", "wide", "wide-half")):
         rows = one.filter(pl.col("stack").is_in(shown)).with_columns(variant=pl.col("stack").replace(NAMES))
         data = alt.InlineData(values=rows.select("time_s", "variant", "cwnd_segments").to_dicts())
         names = [NAMES[stack] for stack in shown]
         colours = [PALETTE[list(NAMES).index(stack)] for stack in shown]
         scale = alt.Scale(domain=names, range=colours)
-        panels.append(
-            alt.Chart(data, width=760, height=200)
-            .mark_line(strokeWidth=1.3)
-            .encode(
-                alt.X("time_s:Q", title="Time, s"),
-                alt.Y("cwnd_segments:Q", title="Window, segments"),
-                alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None)),
-            )
+        axes = alt.X("time_s:Q", title="Time, s"), alt.Y("cwnd_segments:Q", title="Window, segments")
+        colour = alt.Color("variant:N", scale=scale, sort=names, legend=alt.Legend(title=None))
+        panels.append(alt.Chart(data, width=760, height=200).mark_line(strokeWidth=1.3).encode(*axes, colour))
+    panels.insert(1, _phases(one))
+    return alt.vconcat(*panels).resolve_scale(color="independent", y="shared")
+
+
+PHASES = ("slow start", "ramp-up", "coarse", "refined")
+AFTER_A_LOSS = 0.75
+"""The share of its window that Kikolo keeps at a loss."""
+
+
+def phase() -> pl.Expr:
+    """Kikolo's phase in a sample (Table I): by its window, the threshold, and the window of the last loss, which the threshold follows."""
+    window, threshold = pl.col("cwnd_segments"), pl.col("ssthresh_segments")
+    return (
+        pl.when(threshold.is_null() | (window < threshold))
+        .then(pl.lit(PHASES[0]))
+        .when(window < (1 + GAMMA["kikolo"]) * threshold)
+        .then(pl.lit(PHASES[1]))
+        .when(window < threshold / AFTER_A_LOSS)
+        .then(pl.lit(PHASES[2]))
+        .otherwise(pl.lit(PHASES[3]))
+    )
+
+
+def _phases(samples: pl.DataFrame) -> Any:
+    """Kikolo's window, each sample in the colour of its phase."""
+    rows = samples.filter(pl.col("stack") == "kikolo").with_columns(phase=phase())
+    data = alt.InlineData(values=rows.select("time_s", "phase", "cwnd_segments").to_dicts())
+    scale = alt.Scale(domain=PHASES, range=[PALETTE[place] for place in (3, 1, 0, 2)])
+    return (
+        alt.Chart(data, width=760, height=200)
+        .mark_circle(size=12, opacity=1)
+        .encode(
+            alt.X("time_s:Q", title="Time, s"),
+            alt.Y("cwnd_segments:Q", title="Window, segments"),
+            alt.Color("phase:N", scale=scale, sort=PHASES, legend=alt.Legend(title="Kikolo's phase")),
         )
-    return alt.vconcat(*panels).resolve_scale(color="independent")
+    )

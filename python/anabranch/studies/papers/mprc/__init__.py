@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from anabranch.studies.papers.mprc import beside, comparisons, errors, fairness, later, one_path, sprayed
+from anabranch.studies.papers.mprc import beside, comparisons, errors, fairness, later, map, one_path, sprayed
 from anabranch.studies.papers.study import Claim, Experiment, Findings, Lab, Number, Picture, Table
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ Found = TypeVar("Found", Claim, Number, Picture, Table)
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """The findings of all parts, in the order of the thesis' figures. Findings that belong to no figure come last."""
-    parts = [part.findings(results) for part in (one_path, sprayed, errors, fairness, beside, later, comparisons)]
+    parts = [part.findings(results) for part in (one_path, map, sprayed, errors, fairness, beside, later, comparisons)]
     return Findings(
         in_order(claim for part in parts for claim in part.claims),
         in_order(number for part in parts for number in part.numbers),

@@ -12,9 +12,10 @@ from anabranch.results.statistics import jain_index
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc.fairness import FAIR
-from anabranch.studies.papers.mprc.measure import OTHERS, STACKS, per_flow, short, verdict
+from anabranch.studies.papers.mprc.measure import OTHERS, STACKS, per_flow, short
 from anabranch.studies.papers.mprc.places import FORWARDING
 from anabranch.studies.papers.study import Claim, Findings, Number, Table
+from anabranch.studies.papers.verdicts import above, by_parts
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -70,8 +71,8 @@ class _Pairs:
         )
 
     def claim(self) -> Claim:
-        fair = {key: mean.value >= FAIR for key, mean in self.jain.items()}
-        found = verdict(*fair.values())
+        fair = {key: above(mean, FAIR) for key, mean in self.jain.items()}
+        found = by_parts(*fair.values())
 
         def says(routing: str) -> str:
             return ", ".join(WITH[stack] for stack in WITH if fair[stack, routing]) or "none"

@@ -9,8 +9,9 @@ import polars as pl
 
 from anabranch.studies.papers import charts, measures, statements
 from anabranch.studies.papers.measures import Mean
-from anabranch.studies.papers.mprc.measure import goodput, per_flow, short, verdict
+from anabranch.studies.papers.mprc.measure import goodput, more, per_flow, short
 from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
+from anabranch.studies.papers.verdicts import by_parts
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -94,12 +95,10 @@ def completions(flows: pl.DataFrame) -> dict[str, str]:
 
 def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, str]) -> Claim:
     mprc = rates["mprc", 0.0]
-    behind = {
-        stack: mprc.value > AHEAD * rates[stack, 0.0].value for stack in (DETECTORS | CONTROLS) if stack != "mprc"
-    }
-    level = [f"{(DETECTORS | CONTROLS)[stack]} {rates[stack, 0.0]}" for stack, far in behind.items() if not far]
+    behind = {stack: more(mprc, rates[stack, 0.0], AHEAD) for stack in (DETECTORS | CONTROLS) if stack != "mprc"}
+    level = [f"{(DETECTORS | CONTROLS)[stack]} {rates[stack, 0.0]}" for stack, far in behind.items() if far is not True]
     far = [name for stack, name in (DETECTORS | CONTROLS).items() if behind.get(stack)]
-    found = verdict(*behind.values())
+    found = by_parts(*behind.values())
     return _CLAIMS.claim(
         "comparisons",
         found,
@@ -118,10 +117,10 @@ def _product(rates: Mapping[tuple[str, float], Mean]) -> Claim:
         "Cubic": ("cubic-fast-rto", "cubic"),
         "BBR": ("bbr-fast-rto", "bbr-dup-ack"),
     }
-    ahead = [rates[with_it, 0.0].value > AHEAD * rates[plain, 0.0].value for with_it, plain in pairs.values()]
+    ahead = [more(rates[with_it, 0.0], rates[plain, 0.0], AHEAD) for with_it, plain in pairs.values()]
     return _CLAIMS.claim(
         "fast-rto-alone",
-        verdict(*ahead),
+        by_parts(*ahead),
         pairs="; ".join(
             f"{name} {rates[plain, 0.0]} → {rates[with_it, 0.0]}" for name, (with_it, plain) in pairs.items()
         ),

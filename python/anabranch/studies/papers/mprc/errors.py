@@ -19,16 +19,17 @@ from anabranch.studies.papers.mprc.measure import (
     arriving,
     fluctuation,
     goodput,
+    more,
     over_time,
     payload,
     per_flow,
     percent,
     settled,
     short,
-    verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING, QUEUES
 from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
+from anabranch.studies.papers.verdicts import above, below, by_parts, every
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -84,12 +85,12 @@ class _Errors:
     def mprc_on_one_path(self) -> Claim:
         mean = self.rate("mprc", "ospf")
         return _CLAIMS.claim(
-            "errors-one-path-mprc", verdict(mean.value >= FULL * payload(1)), mean=mean, payload=payload(1)
+            "errors-one-path-mprc", by_parts(above(mean, FULL * payload(1))), mean=mean, payload=payload(1)
         )
 
     def others_on_one_path(self) -> Claim:
-        below = {stack: self.rate(stack, "ospf").value < WELL_BELOW * payload(1) for stack in OTHERS}
-        found = verdict(*below.values())
+        low = {stack: below(self.rate(stack, "ospf"), WELL_BELOW * payload(1)) for stack in OTHERS}
+        found = by_parts(*low.values())
         predicted = float(mathis(self.rtt_s, ERROR_RATE)) / 1e6
         return _CLAIMS.claim(
             "errors-one-path-others",
@@ -117,9 +118,9 @@ class _Errors:
         )
 
     def tolerance(self) -> Claim:
-        mprc = self.rate("mprc", "ospf").value
-        ahead = [mprc > AHEAD * self.rate(stack, "ospf").value for stack in OTHERS]
-        found = verdict(*ahead)
+        mprc = self.rate("mprc", "ospf")
+        ahead = [more(mprc, self.rate(stack, "ospf"), AHEAD) for stack in OTHERS]
+        found = by_parts(*ahead)
         losses = sorted({loss for _, _, loss in self.swept})
         same = "; ".join(
             f"{loss:g}: NewReno {self.swept['newreno', 'ospf', loss]}, MPRC {self.swept['mprc', 'ospf', loss]}"
@@ -141,8 +142,8 @@ class _Errors:
             self.varies("mprc", "disjoint"),
             self.varies("mprc", "ospf"),
         )
-        full, steadier = mean.value >= FULL * payload(2), sprayed.value < single.value
-        found = verdict(full, steadier)
+        full, steadier = above(mean, FULL * payload(2)), more(single, sprayed)
+        found = by_parts(full, steadier)
         return _CLAIMS.claim(
             "errors-sprayed-mprc",
             found,
@@ -170,11 +171,11 @@ class _Errors:
     def others(self) -> Claim:
         peak = self.newreno_peak()
         newreno, cubic, bbr = (self.rate(stack, "disjoint") for stack in OTHERS)
-        found = verdict(
-            newreno.value < 2.5,
-            cubic.value < 2.5,
-            peak.value <= LINK_MBPS / 2,
-            bbr.value < min(newreno.value, cubic.value),
+        found = by_parts(
+            below(newreno, 2.5),
+            below(cubic, 2.5),
+            below(peak, LINK_MBPS / 2),
+            every(more(newreno, bbr), more(cubic, bbr)),
         )
         without = ", ".join(f"{STACKS[stack]} {self.rates[stack, 'disjoint', 0.0]}" for stack in OTHERS)
         return _CLAIMS.claim(
@@ -221,7 +222,7 @@ class _Errors:
 
 
 def _figure(routing: str, id: str) -> Figure:
-    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second."
+    caption = f"{ABILENE.name} with an error rate of 1e-4 on a link of OSPF's path, {FORWARDING[routing]}: means over seeds, second by second; thin lines are one seed."
     return Figure(id, FIGURES[routing], caption, lambda errors: errors.over_time(routing))
 
 

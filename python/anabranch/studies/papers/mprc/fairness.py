@@ -11,8 +11,9 @@ from anabranch.results.statistics import jain_index
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import pictures
-from anabranch.studies.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
+from anabranch.studies.papers.mprc.measure import FULL, more, over_time, payload, percent, settled
 from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
+from anabranch.studies.papers.verdicts import above, by_parts
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -71,7 +72,7 @@ class _Applications:
         percent = pl.col("mbps").std() / pl.col("mbps").mean() * 100
         each = settled(self.bins, *phase).group_by("run", "traffic", maintain_order=True).agg(percent=percent)
         runs = each.group_by("run", maintain_order=True).agg(pl.col("percent").mean())
-        return Mean(*measures.over_seeds(runs["percent"].to_list()))
+        return Mean.of(runs["percent"].to_list())
 
     def numbers(self, key: str, where: str, wanted: Mapping[str, tuple[int, tuple[float, float]]]) -> list[Number]:
         return [
@@ -91,14 +92,24 @@ class _Applications:
 
 
 FIGURES = (
-    Figure("figure-5-9", "Figure 5.9", "Means over seeds, second by second.", lambda two, _: two.chart()),
-    Figure("figure-5-10", "Figure 5.10", "Means over seeds, second by second.", lambda _, three: three.chart()),
+    Figure(
+        "figure-5-9",
+        "Figure 5.9",
+        "Means over seeds, second by second; thin lines are one seed.",
+        lambda two, _: two.chart(),
+    ),
+    Figure(
+        "figure-5-10",
+        "Figure 5.10",
+        "Means over seeds, second by second; thin lines are one seed.",
+        lambda _, three: three.chart(),
+    ),
 )
 
 
 def _two(two: _Applications) -> Claim:
     jain, total = two.jain(TOGETHER), two.total(TOGETHER)
-    found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2))
+    found = by_parts(above(jain, FAIR), above(total, FULL * payload(2)))
     return _CLAIMS.claim(
         "fair-two",
         found,
@@ -115,7 +126,7 @@ def _two(two: _Applications) -> Claim:
 def _three(two: _Applications, three: _Applications) -> Claim:
     jain, total = three.jain(ALL), three.total(ALL)
     before, after = two.varies(TOGETHER), three.varies(ALL_AT_FIRST)
-    found = verdict(jain.value >= FAIR, total.value >= FULL * payload(2), after.value > before.value)
+    found = by_parts(above(jain, FAIR), above(total, FULL * payload(2)), more(after, before))
     shares = ", ".join(str(three.share(number, ALL)) for number in (1, 2, 3))
     return _CLAIMS.claim(
         "fair-three",

@@ -13,16 +13,17 @@ from anabranch.studies.papers.mprc import bounds, pictures
 from anabranch.studies.papers.mprc.measure import (
     FULL,
     STACKS,
+    more,
     over_time,
     payload,
     per_flow,
     percent,
     settled,
     short,
-    verdict,
 )
 from anabranch.studies.papers.mprc.places import ABILENE, FORWARDING
 from anabranch.studies.papers.study import Claim, Figure, Findings, Number, Table, drawn
+from anabranch.studies.papers.verdicts import above, by_parts
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -80,14 +81,12 @@ class _Background:
     def claim(self) -> Claim:
         left = {load: payload(2) * (1 - load / 100) for load in LOADS.values()}
         mprc = {load: self.rates["mprc", "disjoint", load] for load in left}
-        ahead = [
-            mprc[load].value > self.rates[stack, "disjoint", load].value for load in left for stack in DUPLICATE_ACKS
-        ]
-        worth = [mprc[load].value > self.rates["mprc", "ospf", load].value for load in left]
+        ahead = [more(mprc[load], self.rates[stack, "disjoint", load]) for load in left for stack in DUPLICATE_ACKS]
+        worth = [more(mprc[load], self.rates["mprc", "ospf", load]) for load in left]
         rack = ", ".join(str(self.rates["newreno-rack-tlp", "disjoint", load]) for load in left)
         return _CLAIMS.claim(
             "background",
-            verdict(*ahead, *worth),
+            by_parts(*ahead, *worth),
             loads=", ".join(f"{mprc[load]} Mbit/s of {left[load]:.1f} left by a load of {load} %" for load in left),
             rack=rack,
             one_path=", ".join(str(self.rates["mprc", "ospf", load]) for load in left),
@@ -135,22 +134,22 @@ class _Failures:
 
     def claim(self) -> Claim:
         mprc = {phase: self.rates["mprc", "disjoint", phase] for phase in SETTLED}
-        full = [mean.value >= FULL * self.bounds[phase] for phase, mean in mprc.items()]
+        full = [above(mean, FULL * self.bounds[phase]) for phase, mean in mprc.items()]
         ahead = [
-            mean.value > self.rates[stack, "disjoint", phase].value
+            more(mean, self.rates[stack, "disjoint", phase])
             for phase, mean in mprc.items()
             if self.bounds[phase] > payload(1)
             for stack in DUPLICATE_ACKS
         ]
         return _CLAIMS.claim(
             "failures",
-            verdict(*full, *ahead),
+            by_parts(*full, *ahead),
             phases=", ".join(f"{phase} {mean} of {self.bounds[phase]:.2f}" for phase, mean in mprc.items()),
             mprc=self._says("mprc", "disjoint", "lost"),
             bbr=self._says("bbr-dup-ack", "disjoint", "lost"),
             dead_path=self._says("mprc", "disjoint-for-good", "down"),
             full=percent(FULL),
-            reason_applies=not all(full),
+            reason_applies=False in full,
         )
 
     def _says(self, stack: str, routing: str, what: str) -> str:

@@ -10,10 +10,10 @@ import polars as pl
 
 from anabranch.studies.papers import measures
 from anabranch.studies.papers.measures import Mean
+from anabranch.studies.papers.verdicts import Truth, above, difference
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
-    from anabranch.studies.papers.study import Verdict
 
 LINK_MBPS = 10.0
 PAYLOAD = 1460 / 1500
@@ -34,11 +34,6 @@ def short(stack: str) -> str:
 def payload(links: float) -> float:
     """Mbit/s of payload that this number of full links carries."""
     return links * LINK_MBPS * PAYLOAD
-
-
-def verdict(*parts: bool) -> Verdict:
-    """The verdict on a claim, by whether all, some or none of its parts hold."""
-    return "holds" if all(parts) else "holds partly" if any(parts) else "does not hold"
 
 
 def percent(share: float, decimals: int = 0) -> str:
@@ -97,12 +92,27 @@ def differs(table: pl.DataFrame, by: str, one: str, other: str) -> Mean:
         percent=pl.col("mbps").std() / pl.col("mbps").mean() * 100
     )
     values = {name: runs.filter(pl.col(by) == name)["percent"].to_list() for name in (one, other)}
-    return Mean(*measures.over_seeds([a - b for a, b in zip(values[one], values[other], strict=True)]))
+    return difference(values[one], values[other])
+
+
+def more(one: Mean, other: Mean, ratio: float = 1.0) -> Truth:
+    """Whether one mean is more than ``ratio`` times the other: seed by seed."""
+    return above(difference(one.values, [ratio * value for value in other.values]), 0.0)
+
+
+def least_second(table: pl.DataFrame, by: Sequence[str], start_s: float) -> dict[Any, Mean]:
+    """The least second of each run from a time on, as a mean over seeds, in Mbit/s."""
+    runs = settled(table, start_s).group_by("run", *by, maintain_order=True).agg(pl.col("mbps").min())
+    return measures.means(runs, by, "mbps")
 
 
 def reached(table: pl.DataFrame, by: Sequence[str], mbps: float) -> dict[Any, Mean]:
     """The end of the first bin with at least ``mbps``, in seconds, as a mean over seeds; infinite if a run has no such bin."""
     first = pl.col("time_s").filter(pl.col("mbps") >= mbps).min().fill_null(math.inf)
     runs = table.group_by("run", *by, maintain_order=True).agg(first)
-    found = measures.means(runs, by, "time_s")
-    return {group: mean if math.isfinite(mean.value) else Mean(math.inf, None) for group, mean in found.items()}
+    groups = runs.group_by(by, maintain_order=True)
+    times = {group[0] if len(by) == 1 else group: rows["time_s"].to_list() for group, rows in groups}
+    return {
+        group: Mean.of(values) if all(map(math.isfinite, values)) else Mean(math.inf, None)
+        for group, values in times.items()
+    }

@@ -10,16 +10,20 @@ import polars as pl
 from anabranch.studies.papers import measures, statements
 from anabranch.studies.papers.measures import Mean
 from anabranch.studies.papers.mprc import readings, tables
-from anabranch.studies.papers.mprc.measure import FULL, LINK_MBPS, OTHERS, STACKS, STEADY, payload, percent, verdict
+from anabranch.studies.papers.mprc.measure import FULL, LINK_MBPS, OTHERS, STACKS, STEADY, more, payload, percent
 from anabranch.studies.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
 from anabranch.studies.papers.mprc.spread import Spread
 from anabranch.studies.papers.study import Claim, Figure, Findings, Number, drawn
+from anabranch.studies.papers.verdicts import above, below, between, by_parts, every, negated
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
 
 _CLAIMS = statements.beside(__file__)
 
+IN_TURN = "disjoint-in-turn"
+SELECTIONS = ("disjoint", IN_TURN)
+"""The thesis does not say how a packet's path is selected: at random or in turn."""
 STEADY_SECONDS = 0.95
 """Throughput is stable if it is at least ``STEADY`` of the bound in this share of the seconds."""
 
@@ -45,7 +49,13 @@ def findings(results: Mapping[str, Result]) -> Findings:
         ],
         [*(number for one in spread for number in one.numbers()), Number("grid-ecmp-bbr-peak", *_peak(grid))],
         drawn(FIGURES, {one.place: one for one in spread}),
-        [tables.bounds(spread), tables.selectors(abilene, att), tables.steadiness(spread), *read.tables()],
+        [
+            tables.readings(abilene, att),
+            tables.bounds(spread),
+            tables.selectors(abilene, att),
+            tables.steadiness(spread),
+            *read.tables(),
+        ],
     )
 
 
@@ -53,7 +63,7 @@ def _figure(place: Place, id: str) -> Figure:
     return Figure(
         id,
         place.sprayed,
-        f"{place.name[0].upper()}{place.name[1:]}: {{left}} (left) and {{right}} (right). Means over seeds, second by second.",
+        f"{place.name[0].upper()}{place.name[1:]}: {{left}} (left) and {{right}} (right). Means over seeds, second by second; thin lines are one seed.",
         lambda spread: spread[place].chart(),
         lambda spread: dict(zip(("left", "right"), (FORWARDING[one] for one in spread[place].shown), strict=True)),
     )
@@ -64,11 +74,11 @@ FIGURES = (_figure(GRID, "figure-2-4"), _figure(ABILENE, "figure-5-5"), _figure(
 
 def _grid_others(grid: Spread) -> Claim:
     newreno, cubic = grid.fluctuation("newreno"), grid.fluctuation("cubic")
-    found = verdict(
-        grid.rate("newreno").value > LINK_MBPS,
-        grid.rate("cubic").value > LINK_MBPS,
+    found = by_parts(
+        above(grid.rate("newreno"), LINK_MBPS),
+        above(grid.rate("cubic"), LINK_MBPS),
         grid.more_fluctuating("newreno", "cubic"),
-        not any(grid.fills(stack) for stack in OTHERS),
+        every(*(negated(grid.fills(stack)) for stack in OTHERS)),
     )
     return _CLAIMS.claim(
         "grid-others",
@@ -83,7 +93,7 @@ def _grid_others(grid: Spread) -> Claim:
 
 def _grid_bbr(grid: Spread) -> Claim:
     peak = _peak(grid)
-    found = verdict(abs(peak.value / 15 - 1) < 0.1, grid.rate("bbr-dup-ack").value < 2.5)
+    found = by_parts(between(peak, 13.5, 16.5), below(grid.rate("bbr-dup-ack"), 2.5))
     return _CLAIMS.claim("grid-bbr", found, peak=peak, mean=grid.rate("bbr-dup-ack"))
 
 
@@ -96,7 +106,7 @@ def _peak(grid: Spread) -> Mean:
 def _grid_mprc(grid: Spread) -> Claim:
     return _CLAIMS.claim(
         "grid-mprc",
-        verdict(grid.fills("mprc"), *(not grid.fills(stack) for stack in OTHERS)),
+        by_parts(grid.fills("mprc"), *(negated(grid.fills(stack)) for stack in OTHERS)),
         mean=grid.rate("mprc"),
         of_payload=percent(grid.rate("mprc").value / grid.bound, 1),
     )
@@ -105,7 +115,7 @@ def _grid_mprc(grid: Spread) -> Claim:
 def _abilene_mprc(abilene: Spread) -> Claim:
     mean, arriving = abilene.rate("mprc"), abilene.arriving("mprc")
     steady = sum(share >= STEADY for share in arriving) / len(arriving)
-    found = verdict(abilene.fills("mprc"), steady >= STEADY_SECONDS)
+    found = by_parts(abilene.fills("mprc"), steady >= STEADY_SECONDS)
     return _CLAIMS.claim(
         "abilene-mprc",
         found,
@@ -123,7 +133,7 @@ def _att_mprc(att: Spread) -> Claim:
     mean = att.rate("mprc")
     return _CLAIMS.claim(
         "att-mprc",
-        verdict(att.fills("mprc")),
+        by_parts(att.fills("mprc")),
         mean=mean,
         of_payload=percent(mean.value / att.bound, 1),
         least=percent(min(att.arriving("mprc"))),
@@ -132,11 +142,14 @@ def _att_mprc(att: Spread) -> Claim:
 
 def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
     mean = abilene.rate("newreno")
-    found = verdict(STEADY * payload(1) <= mean.value <= 1.1 * LINK_MBPS)
+    found = by_parts(
+        *(between(abilene.rate("newreno", routing), STEADY * payload(1), 1.1 * LINK_MBPS) for routing in SELECTIONS)
+    )
     return _CLAIMS.claim(
         "abilene-newreno",
         found,
         mean=mean,
+        in_turn=abilene.rate("newreno", IN_TURN),
         by_hop=abilene.rate("newreno", "ecmp"),
         equal_delays=read.rate("newreno", "ecmp"),
     )
@@ -144,12 +157,22 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
 
 def _abilene_cubic(abilene: Spread) -> Claim:
     newreno, cubic = abilene.fluctuation("newreno"), abilene.fluctuation("cubic")
-    found = verdict(abilene.rate("cubic").value < LINK_MBPS, abilene.more_fluctuating("newreno", "cubic"))
-    return _CLAIMS.claim("abilene-cubic", found, mean=abilene.rate("cubic"), cubic=cubic, newreno=newreno)
+    found = by_parts(
+        *(below(abilene.rate("cubic", routing), LINK_MBPS) for routing in SELECTIONS),
+        abilene.more_fluctuating("newreno", "cubic"),
+    )
+    return _CLAIMS.claim(
+        "abilene-cubic",
+        found,
+        mean=abilene.rate("cubic"),
+        in_turn=abilene.rate("cubic", IN_TURN),
+        cubic=cubic,
+        newreno=newreno,
+    )
 
 
 def _abilene_bbr(abilene: Spread, read: readings.Readings) -> Claim:
-    found = verdict(abilene.rate("bbr-dup-ack").value < 2.5)
+    found = by_parts(below(abilene.rate("bbr-dup-ack"), 2.5))
     return _CLAIMS.claim(
         "abilene-bbr",
         found,
@@ -159,12 +182,12 @@ def _abilene_bbr(abilene: Spread, read: readings.Readings) -> Claim:
 
 
 def _att_others(att: Spread) -> Claim:
-    found = verdict(*(att.rate(stack).value < 5 for stack in OTHERS))
+    found = by_parts(*(below(att.rate(stack), 5.0) for stack in OTHERS))
     return _CLAIMS.claim("att-others", found, rates=att.says(*OTHERS))
 
 
 def _hop_by_hop(*spread: Spread) -> Claim:
-    found = verdict(*(one.rate("mprc", "ecmp").value >= FULL * one.bound for one in spread))
+    found = by_parts(*(above(one.rate("mprc", "ecmp"), FULL * one.bound) for one in spread))
     evidence = "; ".join(
         f"{one.place.name}: MPRC {one.rate('mprc', 'ecmp')} Mbit/s hop by hop, where equal splits can carry {payload(one.equal_split):.2f}"
         for one in spread
@@ -173,12 +196,7 @@ def _hop_by_hop(*spread: Spread) -> Claim:
 
 
 def _first(spread: list[Spread]) -> Claim:
-    ahead = [
-        one.rate("mprc").value - (one.rate("mprc").half_width or 0)
-        > one.rate(stack).value + (one.rate(stack).half_width or 0)
-        for one in spread
-        for stack in OTHERS
-    ]
+    ahead = [more(one.rate("mprc"), one.rate(stack)) for one in spread for stack in OTHERS]
     return _CLAIMS.claim(
-        "mprc-first", verdict(*ahead), rates="; ".join(f"{one.place.name}: {one.says(*STACKS)}" for one in spread)
+        "mprc-first", by_parts(*ahead), rates="; ".join(f"{one.place.name}: {one.says(*STACKS)}" for one in spread)
     )

@@ -27,6 +27,7 @@ from anabranch.studies.papers.mprc.measure import (
 )
 from anabranch.studies.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
 from anabranch.studies.papers.study import Number
+from anabranch.studies.papers.verdicts import Truth, above
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -111,14 +112,13 @@ class Spread:
         longest: float = self.of_stack(self.stalls, stack)["longest_stall_s"].max()  # type: ignore[assignment]
         return longest
 
-    def fills(self, stack: str) -> bool:
+    def fills(self, stack: str) -> Truth:
         """Whether a stack's goodput is all the payload of the disjoint paths (at least ``FULL`` of it)."""
-        return self.rate(stack).value >= FULL * self.bound
+        return above(self.rate(stack), FULL * self.bound)
 
-    def more_fluctuating(self, one: str, other: str) -> bool:
-        """Whether one fluctuates more than the other, beyond the interval over seeds."""
-        difference = differs(self.seconds.filter(pl.col("routing") == self.routing), "stack", one, other)
-        return difference.value > (difference.half_width or 0.0)
+    def more_fluctuating(self, one: str, other: str) -> Truth:
+        """Whether one fluctuates more than the other, seed by seed."""
+        return above(differs(self.seconds.filter(pl.col("routing") == self.routing), "stack", one, other), 0.0)
 
     def fluctuation(self, stack: str) -> Mean:
         """Standard deviation over mean of the goodput of seconds, in percent."""

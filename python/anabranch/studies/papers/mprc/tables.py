@@ -42,6 +42,32 @@ def _bound_row(one: Spread, random: str, turn: str, links: float, split: float) 
     ]
 
 
+_OF_THE_THESIS = {
+    "abilene": ["10", "below 10", "below 2.5", "20"],
+    "att": ["below 5", "below 5", "below 5", "30"],
+}
+"""The thesis' Figures 5.5 and 5.6 in its words, Mbit/s, in the order of :data:`STACKS`."""
+_READINGS = ("disjoint-in-turn", "disjoint", "ecmp-in-turn", "ecmp")
+
+
+def readings(*spread: Spread) -> Table:
+    """The thesis' numbers above ours, in each reading of its forwarding."""
+    rows = []
+    for one in spread:
+        rows.append([one.place.name, f"the thesis, {one.place.sprayed}", *_OF_THE_THESIS[one.place.key]])
+        rows += [
+            [one.place.name, FORWARDING[routing], *(str(one.rate(stack, routing)) for stack in STACKS)]
+            for routing in _READINGS
+        ]
+    return Table(
+        "readings-side-by-side",
+        "Figures 5.5 and 5.6 in each reading",
+        "Goodput in Mbit/s with the thesis' delays (great circle, and 1 ms a link). In turn over disjoint paths comes nearest to the thesis.",
+        ["network", "forwarding", *STACKS.values()],
+        rows,
+    )
+
+
 def selectors(*spread: Spread) -> Table:
     """A table of random and round-robin selection, for data and for ACKs."""
     routings = [name for name in FORWARDING if name != "ospf"]

@@ -7,10 +7,19 @@ duplicate-ACK threshold, a delayed ACK that also delays ACKs for segments out of
 from collections.abc import Mapping
 
 from anabranch.results.result import Result
-from anabranch.studies.papers.multipath_forwarding import backbone, parallel_paths, partial_paths, readings, short_flows
+from anabranch.studies.papers.multipath_forwarding import (
+    backbone,
+    maps,
+    parallel_paths,
+    partial_paths,
+    readings,
+    short_flows,
+    up_link,
+    windows,
+)
 from anabranch.studies.papers.study import Experiment, Findings, Lab
 
-_PARTS = (parallel_paths, partial_paths, backbone, short_flows, readings)
+_PARTS = (maps, parallel_paths, windows, partial_paths, backbone, short_flows, up_link, readings)
 
 
 def experiments(lab: Lab) -> list[Experiment]:

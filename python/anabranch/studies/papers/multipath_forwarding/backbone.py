@@ -12,6 +12,7 @@ from anabranch.studies.papers.multipath_forwarding import schemes
 from anabranch.studies.papers.multipath_forwarding.goodput import REACH, Ratios, gain, in_reach, relative, total
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
 from anabranch.studies.papers.study import Claim, Experiment, Figure, Findings, Number, Table, drawn
+from anabranch.studies.papers.verdicts import below, share
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -28,7 +29,7 @@ _BOTH_CHOICES = (schemes.STANDARD, *schemes.PROPOSED)
 _NEAR = {"topology.override": '[{ link = ["Los Angeles", "Houston"], delay = "9ms" }]'}
 _LOADS = dict(zip(PEAKS, (LIGHT, HEAVY, CONGESTED), strict=True))
 _PEAK_KEY = "traffic[1].on-off.peak"
-_QUICK = {"run.duration": '"6s"', "run.warm_up": '"3s"', "run.seeds": "1"}
+_QUICK = {"run.duration": '"6s"', "run.warm_up": '"3s"', "run.seeds": "3"}
 _OF_THE_PAPER = (schemes.MODIFIED, schemes.THRESHOLD, schemes.INTEGRATED, schemes.FLOW_LEVEL)
 """The schemes whose gains the paper states."""
 
@@ -109,7 +110,7 @@ def _gain_claims(lab: Lab, in_turn: Ratios, close_by: Ratios) -> list[Claim]:
                 f"vbns-{scheme.name}",
                 close,
                 gains=", ".join(f"{gain(one)}" for one in found.values()),
-                close=sum(close),
+                close=share(close),
                 reach=REACH,
                 nearer=gain(close_by.at(scheme=scheme.label)) if scheme in schemes.PROPOSED else "",
             )
@@ -124,16 +125,16 @@ def _standard_claim(in_turn: Ratios) -> Claim:
         for peak in PEAKS
     }
     worse = [
-        one.mean < in_turn.at(scheme=other.label, peak=peak).mean
-        for (_, peak), one in found.items()
+        in_turn.more({"scheme": other.label, "peak": peak}, {"scheme": scheme.label, "peak": peak})
+        for scheme, peak in found
         for other in schemes.PROPOSED
     ]
-    below = [found[scheme, PEAKS[0]].mean < 1 for scheme in (schemes.STANDARD, schemes.DELAYED)]
+    under = [below(found[scheme, PEAKS[0]], 1.0) for scheme in (schemes.STANDARD, schemes.DELAYED)]
     rows = [
         f"{scheme.label} {', '.join(f'{gain(found[scheme, peak])}' for peak in PEAKS)} %"
         for scheme in (schemes.STANDARD, schemes.DELAYED)
     ]
-    return _CLAIMS.claim("vbns-plain-tcp", [*worse, *below], gains="; ".join(rows))
+    return _CLAIMS.claim("vbns-plain-tcp", [*worse, *under], gains="; ".join(rows))
 
 
 def _chart(lab: Lab, in_turn: Ratios) -> Any:

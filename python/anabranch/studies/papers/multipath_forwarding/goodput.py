@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from anabranch.pages.report.chart import with_interval
 from anabranch.studies.papers import measures
+from anabranch.studies.papers.verdicts import Truth, above, between, difference
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
     from anabranch.studies.papers.study import Lab
 
 REACH = 0.2
-"""Our relative goodput is within reach of the published one if it differs by no more than this share of it."""
+"""Our gain over a single path is within reach of the published one if it differs by no more than this share of it."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A mean over seeds with half of its 95 % confidence interval."""
 
     mean: float
@@ -49,10 +48,13 @@ class Ratios:
         """The mean ratio of these keys."""
         return Estimate(*measures.over_seeds(self.values(**where)))
 
+    def more(self, one: Mapping[str, object], other: Mapping[str, object], factor: float = 1.0) -> Truth:
+        """Whether the ratio of some keys is more than ``factor`` times that of others, seed by seed."""
+        return above(difference(self.values(**one), [factor * value for value in self.values(**other)]), 0.0)
+
     def difference(self, scheme: str, other: str, **where: object) -> Estimate:
         """The mean over seeds of one scheme's ratio less another's."""
-        both = zip(self.values(scheme=scheme, **where), self.values(scheme=other, **where), strict=True)
-        return Estimate(*measures.over_seeds([one - two for one, two in both]))
+        return Estimate(*difference(self.values(scheme=scheme, **where), self.values(scheme=other, **where)))
 
     def summary(self, *by: str, **where: object) -> pl.DataFrame:
         """Means and half widths by the keys ``by``; ``where`` selects one value of each other key."""
@@ -75,15 +77,15 @@ def relative(goodput: pl.DataFrame, single: pl.DataFrame, on: Sequence[str] = ()
     )
 
 
-def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) -> list[bool]:
-    """Whether each relative goodput is within reach of the published one. With ``percent``, published numbers are gains in percent."""
-    close = []
+def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) -> list[Truth]:
+    """Whether the gain of each relative goodput is within reach of the published one. With ``percent``, published numbers are gains in percent."""
+    close: list[Truth] = []
     for name, estimate in found.items():
         value = lab.published[name].value
         if value is None:
             raise LookupError(f"{name} is not published as one number")
-        theirs = 1 + value / 100 if percent else value
-        close.append(abs(estimate.mean / theirs - 1) <= REACH)
+        theirs = value if percent else 100 * (value - 1)
+        close.append(between(gain(estimate), theirs * (1 - REACH), theirs * (1 + REACH)))
     return close
 
 

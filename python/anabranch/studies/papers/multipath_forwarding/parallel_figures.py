@@ -71,7 +71,7 @@ def _by_threshold(found: Parallel, difference: float) -> Any:
 
 def _thresholds(found: Parallel) -> Any:
     titled = [(f"delays differ by {difference} %", _by_threshold(found, difference)) for difference in (100, 25)]
-    return charts.side_by_side(titled, one_scale=True)
+    return charts.side_by_side(titled)
 
 
 def _panels(compared: Sequence[schemes.Scheme], losses: Sequence[float]) -> Callable[[Parallel], Any]:
@@ -83,7 +83,7 @@ def _panels(compared: Sequence[schemes.Scheme], losses: Sequence[float]) -> Call
             for scheme in compared
             for loss in losses
         ]
-        return charts.side_by_side(titled, one_scale=True)
+        return charts.side_by_side(titled)
 
     return draw
 

@@ -13,6 +13,7 @@ from anabranch.studies.papers.multipath_forwarding import parallel_claims, paral
 from anabranch.studies.papers.multipath_forwarding.goodput import Ratios, relative, total
 from anabranch.studies.papers.multipath_forwarding.parallel_claims import LOSSES, PATHS, THRESHOLDS
 from anabranch.studies.papers.multipath_forwarding.schemes import merged
+from anabranch.studies.papers.multipath_forwarding.windows import Windows
 from anabranch.studies.papers.study import Experiment, Findings, drawn
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from anabranch.studies.papers.study import Lab
 
 SCENARIO = "parallel.toml"
-_QUICK = {"run.duration": '"5s"', "run.warm_up": '"2s"', "run.seeds": "1"}
+_QUICK = {"run.duration": '"5s"', "run.warm_up": '"2s"', "run.seeds": "3"}
 
 _DELAY_MS = 10
 _PATHS, _DIFFERENCE, _LOSS = (f"topology.generate.{key}" for key in ("paths", "difference", "loss"))
@@ -70,7 +71,7 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     thresholds = Ratios(relative(_collected(results, "figure-4", _FIGURE_4_DIFFERENCES), lossy))
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
     both = Ratios(relative(total(results["both-on-a-single-path"], _KEYS), single, on=["loss"]))
-    claims = parallel_claims.claims(grid, thresholds, both, ports, readings.ratios(results))
+    claims = parallel_claims.claims(grid, thresholds, both, ports, readings.ratios(results), Windows.of(results))
     pictures = drawn(parallel_figures.FIGURES, parallel_figures.Parallel(grid, thresholds))
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)

@@ -22,7 +22,7 @@ FEW_FLOWS = "ten-flows"
 OURS = "ours"
 ALL_FIELDS = {"routing.flow.hash": '["source", "destination", "source-port", "destination-port"]'}
 _NO_RULE_2 = '{ name = "stretch", segments = 2, interval = "0s", out_of_order = false }'
-_QUICK = {"run.duration": '"5s"', "run.warm_up": '"2s"', "run.seeds": "1"}
+_QUICK = {"run.duration": '"5s"', "run.warm_up": '"2s"', "run.seeds": "3"}
 _SCHEMES = (schemes.STANDARD, schemes.MODIFIED, schemes.THRESHOLD, schemes.INTEGRATED, schemes.FLOW_LEVEL)
 
 

@@ -7,6 +7,7 @@ from anabranch.studies.papers.study import Experiment, Findings, Lab, drawn
 from anabranch.studies.papers.tcpbp import (
     absolute,
     asymmetry,
+    beyond,
     claims,
     controller,
     fairness,
@@ -22,7 +23,7 @@ from anabranch.studies.papers.tcpbp.evidence import Evidence
 
 def experiments(lab: Lab) -> list[Experiment]:
     """The experiments of all parts."""
-    parts = (throughput, together, absolute, fairness, law, controller, asymmetry)
+    parts = (throughput, together, absolute, fairness, law, controller, asymmetry, beyond)
     return [experiment for part in parts for experiment in part.experiments(lab)]
 
 
@@ -30,5 +31,8 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """The findings of the study."""
     evidence = Evidence(lab, results)
     return Findings(
-        claims.all_of(evidence), numbers.all_of(evidence), drawn(pictures.FIGURES, evidence), tables.all_of(evidence)
+        claims.all_of(evidence),
+        numbers.all_of(evidence),
+        drawn(pictures.FIGURES, evidence),
+        [*tables.all_of(evidence), *beyond.tables(results)],
     )

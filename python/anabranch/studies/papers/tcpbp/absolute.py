@@ -1,10 +1,11 @@
 """Table 4's 17.1, 13.3 and 16.8 Mbit/s are four times the goodput of one flow on these paths: settings that would give them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
+from anabranch.network.topologies import Link
 from anabranch.results.result import Result
 from anabranch.studies.papers.measures import flows, over_seeds
 from anabranch.studies.papers.study import Experiment, Lab
@@ -17,32 +18,38 @@ SEGMENTS = (1, 2, 4)
 
 A packet of two segments is modelled as one segment of twice the size, as if the window also grew by whole packets. This is an upper bound.
 """
-DELAYS = {"delay both ways": True, "delay one way": False}
+BOTH, ONE_WAY, FEWER = "delay both ways", "delay one way", "losses divided by 8"
+NETWORKS = (BOTH, ONE_WAY, FEWER)
+_FEWER = 8
+"""Divisor of the losses that would give Table 4's rates."""
 _ALIKE = 6
 """Number of copies of each path; every flow is alone on its copy."""
 _NO_DELAY_S = 1e-9
 
 
 def settings() -> list[tuple[str, int]]:
-    """The settings: directions with delay, and number of segments that are lost as one."""
-    return [(delay, segments) for delay in DELAYS for segments in SEGMENTS]
+    """The settings: directions with delay, and number of segments that are lost as one; and an eighth of the losses."""
+    return [*((network, segments) for network in (BOTH, ONE_WAY) for segments in SEGMENTS), (FEWER, 1)]
 
 
 def title(setting: tuple[str, int]) -> str:
     """The setting as text."""
-    delay, segments = setting
-    return f"{delay}, {segments} segment{'s' if segments > 1 else ''} lost as one"
+    network, segments = setting
+    return f"{network}, {segments} segment{'s' if segments > 1 else ''} lost as one"
 
 
 def experiments(lab: Lab) -> list[Experiment]:
     """The experiment: one flow on each route, in all settings."""
     topology = networks.ten_nodes("0.0040")
     found = []
-    for delay, both in DELAYS.items():
+    for network in NETWORKS:
         for route in ROUTES:
             copy = copies.copy_of("", topology, tuple(route.split("-")))
-            back = copy.back if both else tuple(link._replace(delay_s=_NO_DELAY_S) for link in copy.back)
-            found += [replace(copy, name=f"{delay}:{route}:{one}", back=back) for one in range(_ALIKE)]
+            if network == ONE_WAY:
+                copy = replace(copy, back=tuple(link._replace(delay_s=_NO_DELAY_S) for link in copy.back))
+            elif network == FEWER:
+                copy = replace(copy, there=_with_fewer_losses(copy.there), back=_with_fewer_losses(copy.back))
+            found += [replace(copy, name=f"{network}:{route}:{one}") for one in range(_ALIKE)]
     scenario = copies.scenario(
         lab,
         "absolute.toml",
@@ -55,6 +62,10 @@ def experiments(lab: Lab) -> list[Experiment]:
         mss=[segments * MSS for segments in SEGMENTS],
     )
     return [Experiment("absolute", scenario)]
+
+
+def _with_fewer_losses(links: Sequence[Link]) -> tuple[Link, ...]:
+    return tuple(link._replace(loss=(link.loss or 0.0) / _FEWER) for link in links)
 
 
 def rates(result: Result) -> Mapping[tuple[tuple[str, int], str], tuple[float, float | None]]:

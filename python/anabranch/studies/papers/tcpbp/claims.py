@@ -6,18 +6,21 @@ from typing import Any
 
 from anabranch.pages.report.chart import with_interval
 from anabranch.studies.papers import statements
-from anabranch.studies.papers.statements import graded
 from anabranch.studies.papers.study import Claim
 from anabranch.studies.papers.tcpbp import absolute, asymmetry, law, running_times
 from anabranch.studies.papers.tcpbp.evidence import OTHERS, Estimate, Evidence
 from anabranch.studies.papers.tcpbp.networks import EXACT, TCPBP
 from anabranch.studies.papers.tcpbp.throughput import FLOWS, Gain
+from anabranch.studies.papers.verdicts import Truth, above, below, between, by_parts, every, graded, quotient, some
 
 _CLAIMS = statements.beside(__file__)
 
 SAME, PARTLY = 0.1, 0.5
 """Spreads of quotients: 'quite close' holds up to the first, and partly up to the second."""
-NO_EFFECT_ON_JAIN = 0.05
+NO_EFFECT_ON_JAIN = 0.01
+"""Greatest difference between the metrics' indexes that counts as none."""
+PRINTED_JAIN = 0.02
+"""Greatest difference from a printed index that counts as the same."""
 CLEARLY = 1.03
 """Least ratio of two means at which the first is above the second."""
 FOUND_BEST, MOSTLY_BEST = 0.95, 0.8
@@ -25,7 +28,7 @@ MUCH_CALMER = 0.6
 """Greatest share of route changes that may remain with a threshold which prevents changes."""
 NO_LOSS = 0.98
 """Least share of the goodput that must remain for a measure to do no harm."""
-LAW_EXPONENT = (-0.65, -0.35)
+LAW_EXPONENT = (-0.6, -0.4)
 
 
 def all_of(evidence: Evidence) -> list[Claim]:
@@ -61,14 +64,14 @@ def _law_range(evidence: Evidence) -> Claim:
     delays = table["delay"].unique(maintain_order=True).to_list()
     low, high = LAW_EXPONENT
     whole = {delay: law.exponent(table, law.CUBIC, delay, (0.0, 0.05)) or 0.0 for delay in delays}
-    inside = [low <= slope <= high for slope in whole.values()]
+    inside: list[Truth] = [low <= slope <= high for slope in whole.values()]
 
     def many(stack: str) -> str:
         return ", ".join(f"{law.exponent(table, stack, delay, law.MANY):.2f}" for delay in delays)
 
     return _CLAIMS.claim(
         "law-range",
-        graded(all(inside), any(inside)),
+        by_parts(*inside),
         slopes=", ".join(
             f"{slope:.2f} at an RTT of {2 * float(delay.removesuffix('ms')):g} ms" for delay, slope in whole.items()
         ),
@@ -142,8 +145,7 @@ def _same(evidence: Evidence, gains: Mapping[str, Gain]) -> tuple[int, ...]:
 
 def _gain(evidence: Evidence, label: str, wanted: float) -> Claim:
     gains = {flows: evidence.gains[label, flows].on_differing for flows in FLOWS}
-    reached = [mean >= wanted for mean, _ in gains.values()]
-    above_one = all(mean - (half or 0) > 1 for mean, half in gains.values())
+    reached = [above(gain, wanted) for gain in gains.values()]
     measured = {flows: estimate for (other, flows), estimate in evidence.measured_gains.items() if other == label}
     ties = evidence.ties
     values: dict[str, Any] = {}
@@ -158,7 +160,7 @@ def _gain(evidence: Evidence, label: str, wanted: float) -> Claim:
         )
     return _CLAIMS.claim(
         f"gain-{label}",
-        graded(all(reached), above_one),
+        graded(every(*reached), every(*(above(gain, 1.0) for gain in gains.values()))),
         gains=", ".join(_text(gain) for gain in gains.values()),
         flows=_flows(gains),
         measured=", ".join(_text(gain) for gain in measured.values()),
@@ -175,26 +177,27 @@ def _falls(evidence: Evidence) -> Claim:
     falls, back, texts = [], [], []
     for label in OTHERS:
         few, many = (evidence.gains[label, flows].on_differing for flows in FLOWS[1:])
+        by_seed = [evidence.gains[label, flows].by_seed for flows in FLOWS[1:]]
         free = evidence.without_capacity[label].on_differing
-        falls.append(few[0] > CLEARLY * many[0])
-        back.append(free[0] > CLEARLY * many[0])
+        falls.append(above(quotient(*by_seed), CLEARLY))
+        back.append(above(free, CLEARLY * many[0]))
         texts.append(
             f"over {label} {_text(few)} with 25 flows, {_text(many)} with 50, and {_text(free)} with 50 on links of 10 Gbit/s"
         )
     together = [evidence.together["delay", flows] for flows in FLOWS[1:]]
     return _CLAIMS.claim(
         "falls-with-50",
-        graded(all(falls) and all(back), any(fall and again for fall, again in zip(falls, back, strict=True))),
+        by_parts(*(every(fall, again) for fall, again in zip(falls, back, strict=True))),
         gains="; ".join(texts),
         with_25=_text(together[0]),
         with_50=_text(together[1]),
-        reason_applies=not all(falls),
+        reason_applies=False in falls,
     )
 
 
 def _all_routes(evidence: Evidence) -> Claim:
     gains = {(label, flows): evidence.gains[label, flows] for label in ("hop-count", "delay") for flows in FLOWS}
-    small = [gain.of_sums[0] < 1.01 for gain in gains.values()]
+    small = [below(gain.of_sums, 1.01) for gain in gains.values()]
     hops, delay = gains["hop-count", FLOWS[0]], gains["delay", FLOWS[0]]
     said = {
         label: (1 - count / 45) + count / 45 * evidence.published(f"dr-{label}-10")
@@ -202,7 +205,7 @@ def _all_routes(evidence: Evidence) -> Claim:
     }
     return _CLAIMS.claim(
         "all-routes",
-        graded(all(small), any(small)),
+        by_parts(*small),
         sums_hops=_text(hops.of_sums),
         sums_delay=_text(delay.of_sums),
         means_hops=_text(hops.on_all),
@@ -233,12 +236,14 @@ def _routes_1_10(evidence: Evidence) -> Claim:
 def _order_1_10(evidence: Evidence) -> Claim:
     ours, delay, hops = (evidence.route_rate(route) for route in ("1-3-4-10", "1-5-4-10", "1-5-10"))
 
-    def above(one: Estimate, other: Estimate) -> bool:
-        return one[0] > CLEARLY * other[0]
+    def more(one: str, other: str) -> Truth:
+        return above(quotient(*(evidence.route_rates(route) for route in (one, other))), CLEARLY)
 
+    first = more("1-3-4-10", "1-5-4-10")
+    second = more("1-5-4-10", "1-5-10")
     return _CLAIMS.claim(
         "order-1-10",
-        graded(above(ours, delay) and above(delay, hops), ours[0] > hops[0]),
+        by_parts(first, second),
         ours=_text(ours),
         delay=_text(delay),
         hops=_text(hops),
@@ -304,9 +309,16 @@ def _fair(evidence: Evidence) -> Claim:
         - min(evidence.jain[label, flows][0] for label in ("tcpbp", "delay", "hop-count"))
         for flows in FLOWS
     )
+    as_printed = every(
+        *(
+            between(index, printed - PRINTED_JAIN, printed + PRINTED_JAIN)
+            for (label, flows), index in evidence.jain.items()
+            for printed in [evidence.published(f"jain-{label}-{flows}")]
+        )
+    )
     return _CLAIMS.claim(
         "fairness",
-        graded(apart <= NO_EFFECT_ON_JAIN, apart <= 2 * NO_EFFECT_ON_JAIN),
+        by_parts(apart <= NO_EFFECT_ON_JAIN, as_printed),
         apart=apart,
         tcpbp=", ".join(_text(evidence.jain["tcpbp", flows]) for flows in FLOWS),
         windows=", ".join(f"{length} s is {_text(index)}" for length, index in evidence.jain_by_window.items()),
@@ -344,9 +356,9 @@ def _running_time(evidence: Evidence) -> Claim:
 def _asymmetric(evidence: Evidence) -> Claim:
     shapes = asymmetry.shapes(evidence.lab)
 
-    def more(name: str, shape: str) -> bool:
+    def more(name: str, shape: str) -> Truth:
         ours, other = evidence.asymmetry[shape, "asymmetric"][name], evidence.asymmetry[shape, "symmetric"][name]
-        return ours[0] > CLEARLY * other[0]
+        return above((ours[0] - CLEARLY * other[0], (ours[1] or 0.0) + CLEARLY * (other[1] or 0.0)), 0.0)
 
     routes = [more("share", shape) for shape in shapes]
     gains = [more("differing", shape) for shape in shapes]
@@ -365,23 +377,27 @@ def _asymmetric(evidence: Evidence) -> Claim:
         texts.append(f"{shape}: {'; '.join(parts)}")
     return _CLAIMS.claim(
         "asymmetric",
-        graded(all(routes) and all(gains), any(routes)),
+        graded(every(*routes, *gains), some(*routes)),
         shapes=". ".join(texts),
         ratios=", ".join(
             f"{evidence.asymmetry[shape, 'asymmetric']['one'][0]:.2f} where one way differs and "
             f"{evidence.asymmetry[shape, 'asymmetric']['both'][0]:.2f} where both do ({shape})"
             for shape in shapes
         ),
-        reason_applies=not all(gains),
+        reason_applies=False in gains,
     )
 
 
 def _link_state(evidence: Evidence) -> Claim:
     shares = evidence.found_best
-    least = min(shares[TCPBP][0], shares[EXACT][0])
     return _CLAIMS.claim(
         "link-state",
-        graded(least >= FOUND_BEST, least >= MOSTLY_BEST),
+        graded(
+            *(
+                every(*(above(shares[metric], least) for metric in (TCPBP, EXACT)))
+                for least in (FOUND_BEST, MOSTLY_BEST)
+            )
+        ),
         tcpbp=shares[TCPBP][0],
         exact=shares[EXACT][0],
         delay=shares["delay"][0],

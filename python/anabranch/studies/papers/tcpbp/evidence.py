@@ -182,10 +182,13 @@ class Evidence:
         """1 / (RTT sqrt(p)) of a path from the matrices."""
         return networks.law(self.bed.topology)(tuple(route.split("-")))
 
+    def route_rates(self, route: str, flows: int = FLOWS[0]) -> list[float]:
+        """Goodput of a flow over a path for each seed, Mbit/s."""
+        return [self.rates.bps(tuple(route.split("-")), flows, seed) / 1e6 for seed in self.rates.seeds]
+
     def route_rate(self, route: str, flows: int = FLOWS[0]) -> Estimate:
         """Goodput of a flow over a path, Mbit/s."""
-        path = tuple(route.split("-"))
-        return over_seeds([self.rates.bps(path, flows, seed) / 1e6 for seed in self.rates.seeds])
+        return over_seeds(self.route_rates(route, flows))
 
     @cached_property
     def absolute(self) -> Mapping[tuple[tuple[str, int], str], Estimate]:

@@ -56,6 +56,8 @@ class Gain:
     """Mean of the pairs' ratios, where the routes differ (DR)."""
     on_all: tuple[float, float | None]
     """Mean of the ratios of all pairs, 1 where routes are the same."""
+    by_seed: Sequence[float]
+    """The mean of the ratios of differing routes, for each seed."""
     of_sums: tuple[float, float | None]
     """One metric's sum over all pairs, divided by the other's."""
 
@@ -72,10 +74,12 @@ def gain(rates: Rates, chosen: Chosen, better: str, other: str, flows: int, pair
 
     ratios = {seed: [ratio(pair, seed) for pair in differing] for seed in rates.seeds}
     unchanged = len(pairs) - len(differing)
+    by_seed = [sum(own) / len(own) if own else 1.0 for own in ratios.values()]
     return Gain(
         len(differing),
-        over_seeds([sum(own) / len(own) if own else 1.0 for own in ratios.values()]),
+        over_seeds(by_seed),
         over_seeds([(sum(own) + unchanged) / len(pairs) for own in ratios.values()]),
+        by_seed,
         over_seeds([total(better, seed) / total(other, seed) for seed in rates.seeds]),
     )
 

@@ -176,3 +176,46 @@ impl AtService for Ared {
         self.line.drain().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Stream};
+
+    fn ared() -> Ared {
+        let draws = Stream::new(1, Purpose::QueueManagement, 0);
+        let (limit, rate) = (QueueLimit::Bytes(400_000), crate::units::Rate(8_000_000));
+        Ared::new(
+            Parameters { min: 30_000, max: 90_000, burst: 55, ..Parameters::default() },
+            Place { limit, rate, draws },
+        )
+    }
+
+    /// The example of the manual page tc-red(8), with a burst of 55: (1 - (31/32)^55) * 32 = 26.4 is the first to reach 55 + 1 - 30.
+    #[test]
+    fn the_weight_lets_a_burst_pass() {
+        assert_eq!(ared().weight, 1.0 / 32.0);
+    }
+
+    /// Below the target 2 % falls by a tenth in each half second, until it is below 1 %. Above it 1 % rises by a quarter of itself, and at last by 1 %.
+    #[test]
+    fn the_probability_adapts_each_half_second() {
+        let mut low = ared();
+        low.adapt_until(Time::ZERO + Duration::from_secs(10));
+        assert!((low.probability - 0.02 * libm::pow(0.9, 7.0)).abs() < 1e-12, "{}", low.probability);
+        let mut high = Ared { average: 80_000.0, probability: 0.01, ..ared() };
+        high.adapt_until(Time::ZERO + Duration::from_millis(999));
+        assert!((high.probability - 0.0125).abs() < 1e-12);
+        high.adapt_until(Time::ZERO + Duration::from_secs(60));
+        assert!((0.5..0.52).contains(&high.probability), "{}", high.probability);
+    }
+
+    /// At a constant average in the middle the distance between drops is uniform up to twice its mean, 1/probability.
+    #[test]
+    fn drops_are_as_frequent_as_the_probability_says() {
+        let mut queue = Ared { average: 60_000.0, probability: 0.1, ..ared() };
+        let drops = (0..100_000).filter(|_| queue.signals()).count();
+        // Half of 10 % at the middle; the mean distance is that of numbers from 1 to 20.
+        assert!((drops as f64 / 100_000.0 * 10.5 - 1.0).abs() < 0.03, "{drops}");
+    }
+}

@@ -143,3 +143,39 @@ impl AtService for FqCodel {
         self.flows.drain()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::packet::link::queue::FlowKey;
+    use crate::rng::{Purpose, Stream};
+    use crate::units::Rate;
+
+    fn coming(flow: u32) -> Coming {
+        let flow = FlowKey { flow, reverse: false, entropy: 0 };
+        Coming { now: Time::ZERO, flow, transmitting: None, at_last_hop: false }
+    }
+
+    /// Flow 0 has nine packets of 1500 bytes, flow 1 has one, and there is room for ten. Half of flow 0 is 6750 bytes, which five packets exceed.
+    #[test]
+    fn a_full_queue_drops_half_of_the_flow_with_the_most_bytes_from_its_head() {
+        let draws = Stream::new(1, Purpose::QueueManagement, 0);
+        let place = Place { limit: QueueLimit::Packets(10), rate: Rate(8_000_000), draws };
+        let Discipline::AtService(mut queue) = Parameters::default().build(place) else { panic!("it holds packets") };
+        let sizes = FlowSizes::new(vec![PacketSizes::new(1500, 1500, 40, false, u32::MAX); 2]);
+        let mut dropped = Vec::new();
+        for (number, flow) in [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1].into_iter().enumerate() {
+            let mut packet = Packet::new(flow, number as u32, 0, 0);
+            assert_eq!(queue.admit(&mut packet, &coming(flow), &sizes, &mut dropped), Admission::Accepted);
+            queue.enqueue(packet, 1500, &coming(flow));
+        }
+        assert_eq!(
+            dropped.iter().map(|packet| (packet.flow(), packet.segment())).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4].map(|number| (0, number))
+        );
+        let leave = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &sizes, &mut Vec::new()));
+        // Each flow sends 1514 bytes in its turn, which is a packet and a bit of the next one.
+        assert_eq!(leave.map(|left| left.packet.flow()).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0]);
+    }
+}

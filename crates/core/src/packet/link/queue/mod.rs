@@ -107,7 +107,7 @@ pub struct Coming {
 }
 
 impl Coming {
-    /// Whether a queue has room for the packet behind those that wait and the one in transmission.
+    /// Whether a queue with this backlog has room for the packet. The packet in transmission counts.
     pub fn has_room(&self, limit: QueueLimit, (packets, bytes): (u32, u64), size: u32) -> bool {
         let transmitting = self.transmitting;
         let packets = packets + u32::from(transmitting.is_some());
@@ -196,7 +196,7 @@ crate::algorithm_registry! {
         Fq = "fq": fq,
         /// Stochastic fairness queueing (McKenney 1990).
         Sfq = "sfq": sfq,
-        /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), without classes of service and fairness between hosts. The link is its shaper.
+        /// CAKE ("Piece of CAKE", LANMAN 2018), without classes of service and fairness between hosts. The link is its shaper.
         Cake = "cake": cake,
         /// Adaptive RED (Floyd, Gummadi and Shenker 2001), as Linux has it. Thresholds are averages of the queue in bytes.
         Ared = "ared": ared,

@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced, RFC 8033: drops packets that come, with a probability that follows the delay of those that leave.
+//! Proportional integral controller enhanced, RFC 8033. It drops arriving packets with a probability that follows the delay of leaving packets.
 //!
 //! [`Pie`] is the algorithm in Linux's fixed-point numbers (`sch_pie.c`), [`PieQueue`] has one queue for it. Delays are those of packets, by their time stamps.
 //! Linux's options for an estimate of the rate (`dq_rate_estimator`) and for probabilities by size (`bytemode`), off by default, do not exist here.
@@ -103,8 +103,6 @@ const TICK: Duration = Duration(64_000);
 const TICKS_PER_SECOND: u64 = 1_000_000_000 / 64;
 /// The time in which an idle queue may grow without drops (`pie_vars_init`).
 const BURST: u64 = TICKS_PER_SECOND * 150 / 1000;
-/// When the probability is computed first.
-const FIRST_UPDATE: Duration = Duration::from_millis(500);
 
 fn ticks(duration: Duration) -> u64 {
     duration.0 / TICK.0
@@ -127,9 +125,9 @@ impl Control {
         Control { target: ticks(target), tupdate, alpha: gain(alpha), beta: gain(beta) }
     }
 
-    /// How often the probability has been computed by this time.
+    /// How often the probability has been computed by this time. Linux waits half a second before the first time, but queues are older than a run.
     fn updates_by(&self, now: Time) -> u64 {
-        now.0.checked_sub(FIRST_UPDATE.0).map_or(0, |after| after / self.tupdate.0 + 1)
+        now.0 / self.tupdate.0
     }
 }
 
@@ -253,5 +251,105 @@ impl Pie {
             (self.burst_time, self.dq_tstamp, self.accu_prob) = (BURST, None, 0);
         }
         self.qdelay_old = qdelay;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Stream};
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn control() -> Control {
+        Control::new(MS * 15, MS * 15, 2, 20)
+    }
+
+    fn probability(pie: &Pie) -> f64 {
+        pie.prob as f64 / MAX_PROB as f64
+    }
+
+    fn close(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} instead of {expected}");
+    }
+
+    /// RFC 8033, section 4.2, with alpha 1/8 and beta 5/4 a second: both are divided by 2048 while the probability is below 10^-6, and by 2 while it
+    /// is between 1 % and 10 %.
+    #[test]
+    fn the_probability_follows_the_equation_of_the_rfc() {
+        let mut pie = Pie::default();
+        pie.on_dequeue(Time::ZERO, MS * 20, 10_000);
+        pie.update(&control(), 10_000);
+        let first = (0.125 * 0.005 + 1.25 * 0.020) / 2048.0;
+        close(probability(&pie), first);
+        // Between 10^-5 and 10^-4 the divisor is 128. The wait has not changed.
+        pie.update(&control(), 10_000);
+        close(probability(&pie), first + 0.125 * 0.005 / 128.0);
+        pie.prob = MAX_PROB / 20;
+        pie.on_dequeue(Time::ZERO, MS * 30, 10_000);
+        pie.update(&control(), 10_000);
+        close(probability(&pie), 0.05 + (0.125 * 0.015 + 1.25 * 0.010) / 2.0);
+    }
+
+    #[test]
+    fn a_wait_beyond_a_quarter_of_a_second_adds_two_per_cent_each_time() {
+        let mut pie = Pie { prob: MAX_PROB / 5, qdelay_old: ticks(MS * 300), ..Pie::default() };
+        pie.on_dequeue(Time::ZERO, MS * 300, 10_000);
+        pie.update(&control(), 10_000);
+        // The equation's own step is limited to two per cent as well.
+        close(probability(&pie), 0.2 + f64::min(0.125 * 0.285, 0.02) + 0.02);
+    }
+
+    #[test]
+    fn an_empty_queue_forgets_its_probability_by_a_64th_each_time() {
+        let mut pie = Pie { prob: MAX_PROB / 2, ..Pie::default() };
+        pie.update(&control(), 0);
+        close(probability(&pie), (0.5 - 0.125 * 0.015) * 63.0 / 64.0);
+    }
+
+    #[test]
+    fn nothing_is_dropped_in_the_first_150_ms_of_a_burst() {
+        let mut pie = Pie { prob: MAX_PROB, qdelay: ticks(MS * 100), ..Pie::default() };
+        let mut draws = Sequence::new(Stream::new(1, Purpose::QueueManagement, 0));
+        let mut drops = |pie: &mut Pie| pie.drops_early(&control(), 100_000, 1500, &mut draws);
+        pie.on_dequeue(Time::ZERO, MS * 100, 100_000);
+        pie.on_dequeue(Time::ZERO + MS * 149, MS * 100, 100_000);
+        assert!((0..100).all(|_| !drops(&mut pie)));
+        pie.on_dequeue(Time::ZERO + MS * 150, MS * 100, 100_000);
+        assert!(drops(&mut pie));
+    }
+
+    /// After a drop, the sum of the probabilities must reach 0.85 before the next one, and at 8.5 it comes for certain.
+    #[test]
+    fn drops_are_neither_close_together_nor_far_apart() {
+        let settings = Pie { prob: MAX_PROB / 100, qdelay: ticks(MS * 20), burst_time: 0, ..Pie::default() };
+        let mut draws = Sequence::new(Stream::new(2, Purpose::QueueManagement, 0));
+        let mut pie = settings;
+        let mut distances = vec![0];
+        for _ in 0..200_000 {
+            *distances.last_mut().unwrap() += 1;
+            if pie.admit(&control(), 100_000, 1500, true, None, &mut draws) == Admission::Refused {
+                distances.push(0);
+            }
+        }
+        distances.pop();
+        assert!(distances.iter().all(|distance| (85..=850).contains(distance)), "{distances:?}");
+        // 84 packets, and from there on one of 100.
+        let mean = f64::from(distances.iter().sum::<u32>()) / distances.len() as f64;
+        assert!((mean / 184.0 - 1.0).abs() < 0.05, "{mean}");
+    }
+
+    /// The probability is computed every 15 ms, also while no packet comes.
+    #[test]
+    fn updates_that_were_due_are_made_up() {
+        let (mut late, mut prompt) =
+            (Pie { prob: MAX_PROB / 2, ..Pie::default() }, Pie { prob: MAX_PROB / 2, ..Pie::default() });
+        late.update_until(Time::ZERO + MS * 80, &control(), 0);
+        for _ in 0..5 {
+            prompt.update(&control(), 0);
+            prompt.updates += 1;
+        }
+        assert_eq!(late, prompt);
+        assert_eq!(late.updates, 5);
     }
 }

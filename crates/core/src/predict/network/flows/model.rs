@@ -495,7 +495,7 @@ fn paths(
         found.iter_mut().for_each(|(_, share)| *share /= kept);
         lost = 1.0 - kept;
     }
-    let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
+    let in_turn = matches!(spec.routings[group.routing].select, Selector::RoundRobin(_));
     Ok(Some((Paths::several(found, wires, bits, in_turn), lost)))
 }
 

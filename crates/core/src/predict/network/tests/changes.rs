@@ -190,7 +190,8 @@ fn paths_that_fail_and_stay_in_use_cost_a_sprayed_flow_most_of_its_goodput() {
         }
         (spec["links"], spec["nodes"]) = (json!(links), json!(["a", "b", "c", "d", "e", "f"]));
         spec["routings"][0]["hops"] = json!({"kind": "disjoint", "metric": "hop-count", "paths": 4});
-        (spec["routings"][0]["select"], spec["routings"][0]["per"]) = (json!("random"), json!({"unit": "packet"}));
+        (spec["routings"][0]["select"], spec["routings"][0]["per"]) =
+            (json!({"name": "random"}), json!({"unit": "packet"}));
         let spec: RunSpec = serde_json::from_value(spec).expect("a run");
         let before = predict(&spec).expect("a prediction").flows[0].goodput_bps;
         let after = predict(&with_events(spec, &[(0.0, json!("fail"), &[0, 1])])).expect("a prediction").flows[0];

@@ -1,5 +1,5 @@
-//! COBALT, the control of each queue of CAKE: CoDel with another way into and out of its episodes, and BLUE against flows that do not respond
-//! (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section 3.3), as in Linux's `sch_cake.c`.
+//! COBALT, the control of each queue of CAKE, as in Linux's `sch_cake.c`. It is CoDel with another way into and out of its episodes, and BLUE against
+//! flows that do not respond (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section 3.3).
 
 use crate::packet::link::queue::codel::control_law;
 use crate::rng::Sequence;
@@ -120,5 +120,62 @@ impl Cobalt {
             self.drop_next = now;
         }
         verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Stream};
+
+    const MS: Duration = Duration::from_millis(1);
+    const CONTROL: Control = Control {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        mtu_time: Duration::from_millis(1),
+    };
+
+    fn draws() -> Sequence {
+        Sequence::new(Stream::new(1, Purpose::QueueManagement, 0))
+    }
+
+    /// A packet leaves each millisecond after a wait of 20 ms. The second one is dropped, because Linux's root is zero before the first drop. From there on
+    /// drops come after 100/sqrt(2), 100/sqrt(3) and so on, on the next whole millisecond.
+    #[test]
+    fn drops_come_at_once_and_then_by_the_control_law() {
+        let (mut cobalt, mut draws) = (Cobalt::default(), draws());
+        let mut dropped = |time: u64| cobalt.decide(Time::ZERO + MS * time, MS * 20, &CONTROL, false, &mut draws).drops;
+        let drops: Vec<u64> = (1000..1300).filter(|time| dropped(*time)).collect();
+        let mut expected = vec![1001];
+        let mut next = 1000.0;
+        for count in 2..8 {
+            next += 100.0 / f64::from(count).sqrt();
+            expected.push(f64::ceil(next) as u64);
+        }
+        expected.retain(|time| *time < 1300);
+        assert_eq!(drops, expected);
+    }
+
+    #[test]
+    fn marks_take_the_place_of_drops() {
+        let (mut cobalt, mut draws) = (Cobalt::default(), draws());
+        let mut verdict = |time: u64| cobalt.decide(Time::ZERO + MS * time, MS * 20, &CONTROL, true, &mut draws);
+        let verdicts: Vec<Verdict> = (1000..1300).map(&mut verdict).collect();
+        assert!(verdicts.iter().all(|verdict| !verdict.drops));
+        assert!(verdicts.iter().filter(|verdict| verdict.marks).count() > 3);
+    }
+
+    /// BLUE: an overflow adds 1/256 to the probability, once in 5 ms, and an empty queue takes 1/4096 away.
+    #[test]
+    fn overflows_raise_the_probability_and_empty_queues_lower_it() {
+        let mut cobalt = Cobalt::default();
+        for time in [6, 7, 12] {
+            cobalt.on_full(Time::ZERO + MS * time, &CONTROL);
+        }
+        assert_eq!(cobalt.p_drop, 2 * P_INC);
+        for time in [13, 18, 24] {
+            cobalt.on_empty(Time::ZERO + MS * time, &CONTROL);
+        }
+        assert_eq!(cobalt.p_drop, 2 * P_INC - 2 * P_DEC);
     }
 }

@@ -1,4 +1,4 @@
-"""Ten switches of Open vSwitch in user space, each in a namespace, and a separate network between them and the controller."""
+"""Switches of Open vSwitch in user space, each in a namespace, and a separate network between them and the controller."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from pathlib import Path
 from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
-from testbed.plan import CONTROLLER_PORT, HOST_PORT, Plan, port_name
+from anabranch.engines.openflow.plan import CONTROLLER_PORT, HOST_PORT, LabPlan
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PATIENCE_S = 30
@@ -23,10 +23,10 @@ _CONTROL = "control"
 class Switches:
     """A switch for each node, with its own daemon. They end with ``keep``.
 
-    A daemon polls all of its ports for each packet. So one daemon for ten switches would carry a fifth of the traffic of ten daemons.
+    A daemon polls all of its ports for each packet. So one daemon for ten switches carries a fifth of the traffic of ten daemons.
     """
 
-    def __init__(self, plan: Plan, keep: ExitStack) -> None:
+    def __init__(self, plan: LabPlan, keep: ExitStack) -> None:
         """Make the namespaces of the switches and of the controller.
 
         Raises:
@@ -42,21 +42,21 @@ class Switches:
             namespace = self.namespaces[node] = keep.enter_context(NetworkNamespace())
             namespace.configure("link set lo up")
             namespace.set_sysctl("net.ipv6.conf.all.disable_ipv6", "1")
-            join(namespace, _CONTROL, self.controller, f"s{node}")
+            join(namespace, _CONTROL, self.controller, f"s{number}")
             namespace.configure(f"address add {_control_address(number, 0)}/31 dev {_CONTROL}")
-            self.controller.configure(f"address add {_control_address(number, 1)}/31 dev s{node}")
+            self.controller.configure(f"address add {_control_address(number, 1)}/31 dev s{number}")
 
-    def start(self, plan: Plan, directory: Path) -> None:
+    def start(self, plan: LabPlan, directory: Path) -> None:
         """Start the switches, with ports to neighbours and hosts, whose devices must exist.
 
         Raises:
             NetworkError: Open vSwitch refuses something.
         """
         for node, number in plan.numbers.items():
-            ports = {port_name(node, other): plan.numbers[other] for other in plan.neighbours(node)}
-            own = directory / f"s{node}"
+            ports = {plan.port_name(node, other): plan.numbers[other] for other in plan.neighbours(node)}
+            own = directory / f"s{number}"
             own.mkdir()
-            self._start(node, number, ports | {host_port(node): HOST_PORT}, own)
+            self._start(node, number, ports | {host_port(number): HOST_PORT}, own)
 
     def processor_s(self) -> float:
         """Processor time of all daemons, s. They share one processor: packets wait when this grows almost as fast as real time."""
@@ -67,7 +67,7 @@ class Switches:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def _start(self, node: str, number: int, ports: Mapping[str, int], directory: Path) -> None:
-        name, namespace = f"s{node}", self.namespaces[node]
+        name, namespace = f"s{number}", self.namespaces[node]
         environment = os.environ | {"OVS_RUNDIR": str(directory), "OVS_LOGDIR": str(directory)}
         database, remote = directory / "switch.db", directory / "database.sock"
 
@@ -103,21 +103,26 @@ class Switches:
 def _wait_for(server: Path) -> None:
     """Wait until a server listens at this socket. The file of the socket exists a moment earlier."""
     end = time.monotonic() + _PATIENCE_S
-    while True:
-        with socket.socket(socket.AF_UNIX) as client:
-            try:
-                client.connect(str(server))
-            except OSError as error:
-                if time.monotonic() > end:
-                    raise NetworkError(f"Open vSwitch's database does not start: {server}: {error}") from error
-            else:
-                return
-        time.sleep(0.02)
+    # The address of a socket has at most 107 bytes, and directories may be longer.
+    directory = os.open(server.parent, os.O_PATH)
+    try:
+        while True:
+            with socket.socket(socket.AF_UNIX) as client:
+                try:
+                    client.connect(f"/proc/self/fd/{directory}/{server.name}")
+                except OSError as error:
+                    if time.monotonic() > end:
+                        raise NetworkError(f"Open vSwitch's database does not start: {server}: {error}") from error
+                else:
+                    return
+            time.sleep(0.02)
+    finally:
+        os.close(directory)
 
 
-def host_port(node: str) -> str:
+def host_port(number: int) -> str:
     """The device of a switch's port to its host."""
-    return f"s{node}-host"
+    return f"s{number}-host"
 
 
 def _control_address(number: int, end: int) -> str:

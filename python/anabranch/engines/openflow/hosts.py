@@ -16,8 +16,8 @@ from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.sockets import listening_ports
-from testbed.plan import Plan, address, mac
-from testbed.switches import Switches, host_port
+from anabranch.engines.openflow.plan import LabPlan, address, mac
+from anabranch.engines.openflow.switches import Switches, host_port
 
 DEVICE = "uplink"
 CONGESTION_CONTROL = "cubic"
@@ -45,8 +45,8 @@ neither split segments nor compute checksums."""
 
 
 @dataclass(frozen=True)
-class Throughput:
-    """Throughput of the flows of one test."""
+class FlowRates:
+    """FlowRates of the flows of one test."""
 
     bps: tuple[float, ...]
     """Payload that each flow delivered, bit/s."""
@@ -66,7 +66,7 @@ class Throughput:
 class Hosts:
     """A namespace for each node, joined to its switch. The namespaces end with ``keep``."""
 
-    def __init__(self, plan: Plan, switches: Switches, keep: ExitStack) -> None:
+    def __init__(self, plan: LabPlan, switches: Switches, keep: ExitStack) -> None:
         """Make the namespaces.
 
         Raises:
@@ -76,7 +76,7 @@ class Hosts:
         self.namespaces: dict[str, NetworkNamespace] = {}
         for node, number in plan.numbers.items():
             host = keep.enter_context(NetworkNamespace())
-            join(host, DEVICE, switches.namespaces[node], host_port(node))
+            join(host, DEVICE, switches.namespaces[node], host_port(number))
             for name, value in SYSCTLS.items():
                 host.set_sysctl(name, value)
             host.run(_without_offloads)
@@ -98,37 +98,82 @@ class Hosts:
             )
             self.namespaces[node] = host
 
-    def measure(
-        self, source: str, target: str, *, flows: int, first_port: int, seconds: int, warm_up_s: int
-    ) -> Throughput:
-        """Measure the throughput of ``flows`` flows, whose TCP source ports begin at ``first_port``.
+    def begin(
+        self,
+        source: str,
+        target: str,
+        *,
+        flows: int,
+        first_port: int,
+        seconds: int,
+        warm_up_s: int = 0,
+        control: str = CONGESTION_CONTROL,
+        server_port: int = PORT,
+    ) -> "RunningFlows":
+        """Begin flows, whose TCP source ports begin at ``first_port``; ``control`` is Linux's name of a congestion control.
+
+        Raises:
+            NetworkError: iperf3 is absent.
+        """
+        command = ["iperf3", "--client", address(self._plan.numbers[target]), "--port", str(server_port)]
+        command += ["--cport", str(first_port), "--json", "--congestion", control]
+        command += ["--parallel", str(flows), "--time", str(seconds), "--omit", str(warm_up_s)]
+        there = self.namespaces[target]
+        server = there.start(
+            ["iperf3", "--server", "--one-off", "--version4", "--port", str(server_port)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while server.poll() is None and server_port not in there.run(listening_ports):
+            time.sleep(_LOOK_S)
+        client = self.namespaces[source].start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return RunningFlows(client, server, time.monotonic() + seconds + warm_up_s + PATIENCE_S)
+
+    def measure(self, source: str, target: str, **test: Any) -> FlowRates:
+        """Measure flows as :meth:`begin` begins them.
 
         Raises:
             NetworkError: iperf3 is absent, or fails ``ATTEMPTS`` times.
         """
-        command = ["iperf3", "--client", address(self._plan.numbers[target]), "--cport", str(first_port), "--json"]
-        command += ["--congestion", CONGESTION_CONTROL]
-        command += ["--parallel", str(flows), "--time", str(seconds), "--omit", str(warm_up_s)]
         problem = ""
         for _ in range(ATTEMPTS):
-            server = self.namespaces[target].start(
-                ["iperf3", "--server", "--one-off", "--version4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            while server.poll() is None and PORT not in self.namespaces[target].run(listening_ports):
-                time.sleep(_LOOK_S)
-            client = self.namespaces[source].start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             try:
-                said, _ = client.communicate(timeout=seconds + warm_up_s + PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                client.kill()
-                said, _ = client.communicate()
-            server.kill()
-            server.wait()
-            report = _report(said)
-            if "end" in report and "error" not in report:
-                return _throughput(report)
-            problem = report.get("error", "no report")
+                return self.begin(source, target, **test).end()
+            except FlowsError as error:
+                problem = str(error)
         raise NetworkError(f"iperf3 from {source} to {target} failed {ATTEMPTS} times: {problem}")
+
+
+class FlowsError(NetworkError):
+    """iperf3 has no report; it may have one at another attempt."""
+
+
+@dataclass(frozen=True)
+class RunningFlows:
+    """A client of iperf3 with its server."""
+
+    client: "subprocess.Popen[str]"
+    server: "subprocess.Popen[bytes]"
+    until_s: float
+    """The latest time at which the client has its report, by the monotonic clock."""
+
+    def end(self) -> FlowRates:
+        """Wait for the report.
+
+        Raises:
+            FlowsError: there is none, and why.
+        """
+        try:
+            said, _ = self.client.communicate(timeout=max(0.0, self.until_s - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.client.kill()
+            said, _ = self.client.communicate()
+        self.server.kill()
+        self.server.wait()
+        report = _report(said)
+        if "end" not in report or "error" in report:
+            raise FlowsError(report.get("error", "no report"))
+        return _throughput(report)
 
 
 def _report(said: str) -> dict[str, Any]:
@@ -139,9 +184,9 @@ def _report(said: str) -> dict[str, Any]:
     return found
 
 
-def _throughput(report: Mapping[str, Any]) -> Throughput:
+def _throughput(report: Mapping[str, Any]) -> FlowRates:
     streams = report["end"]["streams"]
-    return Throughput(
+    return FlowRates(
         tuple(stream["receiver"]["bits_per_second"] for stream in streams),
         sum(stream["sender"]["retransmits"] for stream in streams),
     )

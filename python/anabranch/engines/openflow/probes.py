@@ -1,4 +1,4 @@
-"""Random packets between all neighbours, by which the controller measures losses (section 5.1)."""
+"""Random packets between all neighbours, by which the controller measures losses (TCPBP, section 5.1)."""
 
 import socket
 import threading
@@ -8,8 +8,8 @@ from types import TracebackType
 
 import numpy as np
 
-from testbed.hosts import Hosts
-from testbed.plan import FIRST_PROBE_PORT, PROBE_BPS, PROBE_BYTES, Plan, address
+from anabranch.engines.openflow.hosts import Hosts
+from anabranch.engines.openflow.plan import FIRST_PROBE_PORT, LabPlan, address
 
 _STEP_S = 0.01
 _HEADERS = 28
@@ -19,7 +19,7 @@ _HEADERS = 28
 class Probes:
     """Sends probes until the ``with`` block ends."""
 
-    def __init__(self, plan: Plan, hosts: Hosts, seed: int) -> None:
+    def __init__(self, plan: LabPlan, hosts: Hosts, seed: int) -> None:
         """Prepare the probes of every host to its neighbours."""
         self._senders: list[tuple[socket.socket, tuple[str, int]]] = []
         self._sockets: list[socket.socket] = []
@@ -29,13 +29,14 @@ class Probes:
             for other in plan.neighbours(node):
                 number = plan.numbers[other]
                 self._senders.append((probe, (address(number), FIRST_PROBE_PORT + number)))
+        self._probing = plan.probing
         self._draws = np.random.default_rng(seed)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._send, name="probes")
 
     def _send(self) -> None:
-        payload = bytes(PROBE_BYTES - _HEADERS)
-        mean = PROBE_BPS / (8 * PROBE_BYTES) * _STEP_S
+        payload = bytes(self._probing.bytes - _HEADERS)
+        mean = self._probing.packets / self._probing.interval_s * _STEP_S
         due = time.monotonic()
         while not self._stop.is_set():
             for (sender, target), count in zip(

@@ -1,0 +1,114 @@
+"""``anabranch controller``: a scenario's measured routes on a live network, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import status
+from anabranch.scenario import Scenario
+from anabranch.studies.testbed.controlled import LiveControl
+from tests.linux_leftovers import assert_nothing_left, network_namespaces
+
+SCENARIO = """
+title = "triangle"
+[topology]
+links = [
+  { source = "A", target = "B", delay = "2ms", capacity = "10Mbps" },
+  { source = "B", target = "C", delay = "2ms", capacity = "10Mbps" },
+  { source = "A", target = "C", delay = "40ms", capacity = "10Mbps" },
+]
+[routing]
+measured = { metric = "delay", paths = { shortest = 1 }, link_state = { sample = "2s", recompute = "2s", window = 1 } }
+spread = { metric = "hop-count", paths = { disjoint = 2 }, select = "hash" }
+configured = { metric = "hop-count", paths = { shortest = 1 } }
+[[traffic]]
+name = "probes"
+from = "all"
+to = "all"
+pattern = "neighbours"
+poisson = "200kbps"
+transport = "udp"
+[[traffic]]
+name = "measured flows"
+from = "A"
+to = "C"
+flows = 2
+bulk = true
+start = "14s"
+routing = "measured"
+[[traffic]]
+name = "spread flows"
+from = "A"
+to = "C"
+flows = 16
+bulk = true
+start = "14s"
+stack = "linux-reno"
+routing = "spread"
+[[events]]
+at = "5s"
+change = { link = ["A", "B"], delay = "100ms" }
+[run]
+duration = "20s"
+"""
+
+
+@pytest.mark.slow("twenty seconds in real time")
+@pytest.mark.usefixtures("switches")
+def test_the_route_follows_a_delay_that_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By way of B first; once A-B takes 100 ms, directly, as the delays say. STAMP measures both delays one way. Each traffic group has the ports of its
+    routing, and its own congestion control. A select group spreads flows over two paths."""
+    before = network_namespaces()
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO)
+    assert status(["controller", str(file), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    idle = [
+        route for route in document["routes"] if route["source"] == "A" and route["time_s"] < 13
+    ]  # later, flows fill a queue
+    assert [route["path"] for route in idle] == [["A", "B", "C"], ["A", "C"]]
+    assert idle[0]["time_s"] < 5 < idle[1]["time_s"]
+    for route in document["routes"]:
+        assert route["cost_low"] <= route["cost"] <= route["cost_high"]
+    before_load = [link for link in document["links"] if link["time_s"] < 13]
+    for ends, delays in ((("A", "B"), (0.002, 0.100)), (("A", "C"), (0.040, 0.040))):
+        own = [link["delay_s"] for link in before_load if (link["source"], link["target"]) == ends]
+        assert own[0] == pytest.approx(delays[0], abs=5e-3)
+        assert own[-1] == pytest.approx(delays[1], abs=5e-3)
+    measured, spread = document["flows"]
+    assert (measured["congestion_control"], spread["congestion_control"]) == ("cubic", "reno")
+    assert spread["first_port"] - measured["first_port"] == 0x1000
+    assert spread["goodput_bps"] + measured["goodput_bps"] > 10e6  # one path has 10 Mbit/s: a group uses both
+    assert_nothing_left(str(file), before)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (('"delay", paths', '"delay", xpaths'), "xpaths"),
+        ((", paths = { shortest = 1 }, link_state", ", link_state"), "give paths = { shortest = 1 }"),
+        (('recompute = "2s"', 'recompute = "4s"'), "give recompute the value of sample"),
+        (('select = "hash"', 'select = "round-robin"'), 'give select = "hash"'),
+        (('routing = "measured"', 'routing = "configured"'), "give the routing of the traffic a link_state"),
+        (("flows = 2\nbulk = true", 'flows = 2\nsize = "1MB"'), "bulk data without a size and a stop"),
+        (('poisson = "200kbps"\ntransport = "udp"', "bulk = true"), "the probes"),
+        (('stack = "linux-reno"', 'stack = "mprc"'), "the kernel engine runs Linux's TCP"),
+        (('duration = "20s"', 'duration = ["20s", "21s"]'), "has 2 variants"),
+    ],
+)  # fmt: skip
+def test_what_a_live_network_has_not_is_refused_before_it_is_built(
+    changed: tuple[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scenario.toml"
+    assert changed[0] in SCENARIO
+    file.write_text(SCENARIO.replace(*changed))
+    assert status(["controller", str(file)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_probes_have_the_scenarios_rate_as_far_as_one_thread_sends_them() -> None:
+    own = LiveControl.of(Scenario.from_toml(SCENARIO)).plan.probing
+    assert (own.rate_bps, own.interval_s, own.samples) == (200_000, 2, 1)
+    fast = LiveControl.of(Scenario.from_toml(SCENARIO.replace("200kbps", "50Mbps"))).plan.probing
+    assert fast.packets / fast.interval_s * 6 == pytest.approx(3000)
