@@ -20,7 +20,8 @@ def test_the_parts_have_a_row_for_each_discipline_or_sender() -> None:
     for key in ("flow queues", "fairness"):
         (line,) = lines[key]
         shares = [float(cell) for cell in line.split(" | ")[1:3]]
-        assert line.startswith("| fq-codel | ") and all(0 < share < 100 for share in shares)
+        assert line.startswith("| fq-codel | ")
+        assert all(0 < share < 100 for share in shares)
 
 
 def test_every_part_has_its_place_on_the_page() -> None:
