@@ -102,9 +102,8 @@ const FULL: f64 = 0.5;
 
 /// Refuses a solution in which BBR fills a link whose queue drops before it is full.
 pub fn check_queues(spec: &RunSpec, links: &[LinkModel]) -> Result<(), PredictError> {
-    let is_unknown = |link: &LinkModel| {
-        link.has_bbr && link.full() > FULL && !link.discipline.is_known_with_bbr(link.senders)
-    };
+    let is_unknown =
+        |link: &LinkModel| link.has_bbr && link.full() > FULL && !link.discipline.is_known_with_bbr(link.senders);
     links.iter().position(is_unknown).map_or(Ok(()), |link| {
         let what = "the share and the wait of BBR are known over drop-tail, and of a single flow over CoDel or PIE";
         Err(refuse(format!("the queue of link {}: {what}", spec.link_name(link as u32))))
