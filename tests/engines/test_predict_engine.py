@@ -284,6 +284,19 @@ def test_codel_keeps_the_packet_engines_wait() -> None:
     assert predicted.flows["goodput_bps"].sum() == pytest.approx(packet.flows["goodput_bps"].sum(), rel=0.05)
 
 
+def test_pie_keeps_the_packet_engines_wait() -> None:
+    packet, predicted = both('"pie"', "newreno", "cubic")
+    waits = [result.links["queue_delay_mean_s"].max() for result in (packet, predicted)]
+    assert waits[1] == pytest.approx(waits[0], rel=0.2)
+    assert predicted.flows["goodput_bps"].sum() == pytest.approx(packet.flows["goodput_bps"].sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("queue", ["red", "codel", "pie"])
+def test_bbr_is_refused_where_its_queue_is_not_known(queue: str) -> None:
+    with pytest.raises(RunError, match=r"the queue of link .*: the share and the wait of BBR"):
+        both(f'"{queue}"', "bbr", "cubic")
+
+
 def test_bbr_takes_the_share_that_it_takes_in_the_packet_engine() -> None:
     def share(result: Result) -> float:
         flows = result.flows

@@ -108,7 +108,9 @@ def test_the_files_of_the_tasks_are_complete(tmp_path: Path, monkeypatch: pytest
     for command in (line for block in blocks("tasks.md", "sh") for line in block.splitlines()):
         words = shlex.split(command)[1:]
         brief = ["--set", "run.duration=200ms", "--set", "run.warm_up=0s", "--seed", "1", "--no-report"]
-        assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml") else [])]) == 0, command
+        assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml", "call.toml") else [])]) == 0, (
+            command
+        )
     assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
     assert Path("runs/slow-start/replay.html").exists()
 

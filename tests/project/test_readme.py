@@ -87,8 +87,8 @@ def perform(command: str) -> None:
 
 def test_the_tasks_can_be_done(desk: Path) -> None:
     """Papers take a minute each; tests/studies/test_papers.py runs them."""
-    compare, topology, ask, plan, paper = commands("Five tasks")
-    for command in (compare, topology, ask.replace("--time 15s", "--time 2s"), plan):
+    compare, delay, topology, ask, plan, paper = commands("Six tasks")
+    for command in (compare, delay, topology, ask.replace("--time 15s", "--time 2s"), plan):
         perform(command)
     assert paper == "anabranch paper mprc --quick"
     assert "mprc" in PAPERS

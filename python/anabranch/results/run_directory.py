@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.results.delays import DELAYS
 from anabranch.results.files import COMPLETE, MANIFEST, UNREADABLE
 from anabranch.results.limiting import LIMITS
 from anabranch.results.matrix_columns import key_table, text, unit
@@ -29,8 +30,6 @@ _COLUMNS = {
         *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
-DELAYS = ("delay_mean_s", "delay_median_s", "delay_p95_s", "delay_p99_s", "delay_max_s")
-"""The one-way delays of a flow's packets, which are known if a run asks for them."""
 _OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS, *DELAYS, "trimmed")
 """Columns of flows that only predictions have, and those that directories of earlier versions lack."""
 _SERIES_COLUMNS = {

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from anabranch.foundation.text_table import TextTable, percent, plain, quantity, size_class
-from anabranch.results import limiting, statistics
+from anabranch.results import delays, limiting, statistics
 from anabranch.results.run_directory import Runs, Source
 from anabranch.scenario.collectives import ALL_REDUCE
 
@@ -18,18 +18,23 @@ PREDICTED = (
     "flows.parquet has those of all."
 )
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
+DELAY = "Delay: one way, from host to host, of a flow's data packets; mean over flows and seeds, most of any packet."
 FIRST_TO_LAST = "First to last: from the start of the first flow to the end of the last."
 UNFINISHED = "≥: at least so much, because flows of the row had not finished; the figure is not known."
 
 
 def tables(runs: Runs) -> Iterator[TextTable]:
-    """A table with a row for each variant, and one with completion times by traffic group and size if there are flows with a size."""
+    """A table with a row for each variant. One with completion times by traffic group and size, if there are flows with a size. One with delays, if runs ask for them."""
     yield _summary(runs)
     groups = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
     by = ["variant", "traffic"] if 1 < groups <= statistics.MOST_GROUPS else ["variant"]
     times = statistics.completion_times(runs.flows, by)
     if times.height:
         yield _completion_times(runs, times, by)
+    by = ["variant", "traffic"] if 1 < runs.flows["traffic"].n_unique() <= statistics.MOST_GROUPS else ["variant"]
+    waits = delays.summary(runs.flows, by)
+    if waits.height:
+        yield _delays(runs, waits, by)
 
 
 def _summary(runs: Runs) -> TextTable:
@@ -119,6 +124,19 @@ def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> Tex
         notes.append(f"Not among them: the {early} flows of all variants that started during the warm-up.")
     shown = statistics.worth_showing(times, by)
     return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + len(by), notes)
+
+
+def _delays(runs: Runs, table: pl.DataFrame, by: Sequence[str]) -> TextTable:
+    rows = [
+        (
+            *runs.variants[one["variant"]].values.values(),
+            *(one[name] for name in by[1:]),
+            *(quantity(one[name], "s") for name in delays.DELAYS),
+        )
+        for one in table.to_dicts()
+    ]
+    head = (*runs.keys, *by[1:], "delay, mean", "median", "95th", "99th", "most")
+    return TextTable(head, rows, len(runs.keys) + len(by) - 1, (DELAY,))
 
 
 def _is_collective(source: Source) -> bool:

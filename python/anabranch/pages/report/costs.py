@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anabranch.pages.report import chart, delays
+from anabranch.pages.report import chart
 from anabranch.pages.report.chart import Measure
-from anabranch.pages.report.evaluation import RUN, Evaluation
+from anabranch.pages.report.evaluation import NO_STACK, RUN, Evaluation
 from anabranch.pages.report.parts import largest
-from anabranch.results import statistics
+from anabranch.results import delays, statistics
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def costs(e: Evaluation) -> list[Cost]:
 
 def _delay(e: Evaluation) -> list[Cost]:
     """The delay of packets, where runs ask for delays."""
-    flows = delays.known(e.runs.flows)
+    flows = delays.known(e.runs.flows).filter(pl.col("stack") != NO_STACK)  # a probe chooses its rate
     runs = flows.group_by([*RUN, *e.by], maintain_order=True).agg(value=pl.col("delay_p95_s").mean())
     if runs.is_empty():
         return []

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from anabranch.pages.report import chart
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.parts import Figure, largest, longest
-from anabranch.results.run_directory import DELAYS
-
-_SHOWN = ("delay_median_s", "delay_p95_s", "delay_p99_s")
-
-
-def known(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose delays are known; none in runs that do not ask for them."""
-    if not set(DELAYS) <= set(flows.columns):
-        return flows.clear().with_columns(pl.lit(None, pl.Float64).alias(name) for name in DELAYS)
-    return flows.filter(pl.col("delay_mean_s").is_not_null())
+from anabranch.results import delays
 
 
 def figures(e: Evaluation) -> list[Figure]:
     """The delays of the packets of each row of the summary; nothing without delays."""
-    rows = known(e.runs.flows).group_by(e.by, maintain_order=True).agg(pl.col(_SHOWN).mean())
+    rows = delays.summary(e.runs.flows, e.by)
     if rows.is_empty():
         return []
     named = rows.join(e.summary.select(*e.by, "group"), on=e.by, maintain_order="left")

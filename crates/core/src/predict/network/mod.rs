@@ -165,6 +165,7 @@ fn predict_planned(
     provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
+    refusal::check_queues(spec, &solution.links)?;
     let mut completions = Completions::new(spec, &flows, &solution, watch);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();

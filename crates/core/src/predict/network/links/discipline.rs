@@ -15,6 +15,11 @@ pub enum Discipline {
         /// Time for which the wait may exceed the target.
         interval_s: f64,
     },
+    /// Drops single packets with a probability that holds the mean wait at a target (RFC 8033).
+    Held {
+        /// The mean wait, seconds.
+        target_s: f64,
+    },
     /// Drops single packets with a probability that rises with the mean queue, packets (Floyd and Jacobson 1993).
     Random {
         /// Mean queue at which drops begin.
@@ -40,6 +45,7 @@ impl Discipline {
             DisciplineSpec::Codel(parameters) => {
                 Discipline::Delay { target_s: parameters.target.as_secs(), interval_s: parameters.interval.as_secs() }
             }
+            DisciplineSpec::Pie(parameters) => Discipline::Held { target_s: parameters.target.as_secs() },
             DisciplineSpec::Red(parameters) => Discipline::Random {
                 minimum: parameters.minimum,
                 maximum: parameters.maximum,
@@ -59,7 +65,7 @@ impl Discipline {
     pub fn is_known_with_bbr(&self, senders: f64) -> bool {
         match self {
             Discipline::DropTail | Discipline::Threshold { .. } => true,
-            Discipline::Delay { .. } => senders <= 1.0,
+            Discipline::Delay { .. } | Discipline::Held { .. } => senders <= 1.0,
             Discipline::Random { .. } => false,
         }
     }

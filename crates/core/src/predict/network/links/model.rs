@@ -114,10 +114,6 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
             }
             let unknown = || PredictError::Refused(format!("the queue discipline of link {}", name()));
             let discipline = Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?;
-            if can_queue && users.has_bbr && !discipline.is_known_with_bbr(users.senders) {
-                let what = "the share and the wait of BBR are known over drop-tail, and of a single flow over CoDel";
-                return Err(PredictError::Refused(format!("the queue of link {}: {what}", name())));
-            }
             Ok(LinkModel {
                 rate_bps,
                 limit,
@@ -220,14 +216,17 @@ impl LinkModel {
         let (drops, buffer_s) = self.at_event(totals, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let drop = totals.lost_bps / self.load_bps;
-        let sawtooth = Sawtooth {
+        let with_buffer = |buffer_s: f64| Sawtooth {
             idle_s,
             buffer_s,
             drop,
             curve: totals.curved_bps / totals.lost_bps.max(1e-9),
             rounds: drop * (idle_s + buffer_s) / self.packet_s / totals.growth.max(1e-9),
         };
-        let (mut usable, mut queue_s) = sawtooth.means();
+        let (mut usable, mut queue_s) = match self.discipline {
+            Discipline::Held { target_s } => Sawtooth::holding(target_s, buffer_s, with_buffer).means(),
+            _ => with_buffer(buffer_s).means(),
+        };
         if self.discipline == Discipline::DropTail {
             let both_ways = (2.0 * totals.returning()).min(1.0);
             queue_s = queue_s.min(buffer_s * (1.0 - (1.0 - SWINGING) * both_ways.powi(2)));
@@ -276,6 +275,7 @@ impl LinkModel {
                 };
                 (1.0, (packets * self.packet_s).min(self.buffer_s))
             }
+            Discipline::Held { .. } => (1.0, self.buffer_s),
             Discipline::Threshold { mark_s } => (idle_s / self.packet_s, mark_s.min(self.buffer_s)),
         }
     }

@@ -17,7 +17,20 @@ pub struct Sawtooth {
     pub rounds: f64,
 }
 
+/// Steps of a search for a peak: to 0.1 % of the limit.
+const STEPS: u32 = 10;
+
 impl Sawtooth {
+    /// The sawtooth whose mean wait is `target_s`, or the one of the greatest peak if even that waits less. `with_peak` returns the one of a peak.
+    pub fn holding(target_s: f64, greatest_s: f64, with_peak: impl Fn(f64) -> Sawtooth) -> Sawtooth {
+        let (mut below, mut above) = (0.0, greatest_s);
+        for _ in 0..STEPS {
+            let peak_s = f64::midpoint(below, above);
+            if with_peak(peak_s).means().1 < target_s { below = peak_s } else { above = peak_s }
+        }
+        with_peak(above)
+    }
+
     /// Utilisation, and mean wait in seconds, over the time between two events.
     pub fn means(&self) -> (f64, f64) {
         let peak_s = self.idle_s + self.buffer_s;

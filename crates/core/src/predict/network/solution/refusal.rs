@@ -5,6 +5,7 @@ use crate::packet::{DisciplineSpec, LossSpec};
 use crate::predict::network::error::PredictError;
 use crate::predict::network::flows::model::{FlowModel, FlowState};
 use crate::predict::network::laws::law::Response;
+use crate::predict::network::links::model::LinkModel;
 use crate::spec::{ApplicationSpec, LinkAction, RunSpec, ScheduleSpec, TransportSpec};
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::choice::ControlSpec;
@@ -100,6 +101,19 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         }
     }
     Ok(())
+}
+
+/// How full a link is from which on BBR's share of it, and the wait, decide the prediction.
+const FULL: f64 = 0.5;
+
+/// Refuses a solution in which BBR fills a link whose queue drops before it is full.
+pub fn check_queues(spec: &RunSpec, links: &[LinkModel]) -> Result<(), PredictError> {
+    let is_unknown =
+        |link: &LinkModel| link.has_bbr && link.full() > FULL && !link.discipline.is_known_with_bbr(link.senders);
+    links.iter().position(is_unknown).map_or(Ok(()), |link| {
+        let what = "the share and the wait of BBR are known over drop-tail, and of a single flow over CoDel or PIE";
+        Err(refuse(format!("the queue of link {}: {what}", spec.link_name(link as u32))))
+    })
 }
 
 /// Where flows share a link with other RTTs or controls, phases and timeouts decide about windows of fewer segments.
