@@ -91,6 +91,8 @@ pub struct Demands {
     /// Fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when everything sent
     /// before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
     pub ends_recovery_at_partial_ack: bool,
+    /// ACKs with marks may grow the window as others do. Otherwise they never do (RFC 3168 section 6.1.2).
+    pub grows_beside_marks: bool,
 }
 
 /// What a sender calls: window and rate in one virtual call. Every [`LinuxControl`] has it.
