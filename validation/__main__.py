@@ -15,6 +15,7 @@ from anabranch import version
 from bench.peers import PeerError, PeerMissing
 from validation import (
     against_linux,
+    against_linux_queues,
     against_linux_transfers,
     against_ns2,
     against_ns3,
@@ -53,6 +54,7 @@ COMPARISONS = (
     Comparison("real-linux-mechanisms", against_real_linux.run_mechanisms),
     Comparison("real-linux-networks", against_random_linux.run),
     Comparison("real-linux-transfers", against_linux_transfers.run),
+    Comparison("real-linux-queues", against_linux_queues.run),
     Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),

@@ -40,6 +40,17 @@ static void read_link(struct link *link) {
         link->lost[index] = number();
 }
 
+/* A message of rtnetlink, in hexadecimal digits. */
+static void read_message(struct run *run) {
+    struct message *message = &run->messages[run->message_count++];
+    message->link = count(MOST_LINKS);
+    const char *digits = word();
+    message->bytes = strlen(digits) / 2;
+    message->data = malloc(message->bytes);
+    for (size_t index = 0; index < message->bytes; index++)
+        sscanf(digits + 2 * index, "%2hhx", &message->data[index]);
+}
+
 static void read_path(struct path *path) {
     path->hops = count(MOST_HOPS);
     for (int hop = 0; hop < path->hops; hop++)
@@ -95,6 +106,12 @@ static void read_line(struct run *run) {
     else if (strcmp(kind, "flow") == 0) {
         int index = run->flow_count++;
         read_flow(&run->flows[index], network->courses[index]);
+    } else if (strcmp(kind, "tc") == 0)
+        read_message(run);
+    else if (strcmp(kind, "probe") == 0) {
+        run->probe_interval_ns = number();
+        run->probe.next_ns = number();
+        read_course(&network->courses[PROBE][AHEAD]);
     } else
         fail("no such line in a case: %s", kind);
 }

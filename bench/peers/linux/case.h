@@ -4,9 +4,17 @@
 
 #include "flow.h"
 #include "network.h"
+#include "probe.h"
 
 struct setting {
     char *name, *value;
+};
+
+/* For the queue disciplines of the router of a link. */
+struct message {
+    int link;
+    unsigned char *data;
+    size_t bytes;
 };
 
 struct run {
@@ -18,6 +26,10 @@ struct run {
     struct network network;
     struct flow flows[MOST_FLOWS];
     int flow_count;
+    struct message messages[32];
+    int message_count;
+    uint64_t probe_interval_ns; /* 0 without probes. */
+    struct probe probe;
 };
 
 /* Reads the file; bench/peers/linux/case.py writes it. */

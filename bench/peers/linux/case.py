@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bench.peers.linux.disciplines import Discipline
+
 Select = Literal["first", "round-robin", "random"]
 
 
@@ -20,6 +22,8 @@ class Link:
 
     mark_packets: int | None = None
     """The queue marks ECN-capable packets once it holds this number; None for a queue that does not mark."""
+    discipline: Discipline | None = None
+    """Of a router of Linux in place of queue and rate, for packets to the second host."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,15 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Probes:
+    """A sparse flow of small packets, whose delays are measured."""
+
+    interval_s: float
+    start_s: float
+    course: Course
+
+
+@dataclass(frozen=True)
 class Case:
     """A run."""
 
@@ -60,12 +73,15 @@ class Case:
     """Senders build packets of several segments (generic segmentation offload), which their device cuts: segments leave in pairs or more."""
     mtu: int = 1500
     """Bytes of a data packet, of which 52 are headers (20 IP, 20 TCP, 12 timestamps)."""
+    probes: Probes | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     """Sysctls of both hosts, by their path below /proc/sys."""
 
     def text(self) -> str:
         """The file that the guest reads."""
         courses = [course for flow in self.flows for course in (flow.ahead, flow.back)]
+        if self.probes is not None:
+            courses.append(self.probes.course)
         paths = list(dict.fromkeys(tuple(path) for course in courses for path in course.paths))
 
         def course_words(course: Course) -> str:
@@ -87,12 +103,21 @@ class Case:
                 f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {link.mark_packets or 0} {_counted(link.lost)}"
                 for link in self.links
             ),
+            *(
+                f"tc {index} {message.hex()}"
+                for index, link in enumerate(self.links)
+                if link.discipline is not None
+                for message in link.discipline.messages()
+            ),
             *(f"path {_counted(path)}" for path in paths),
             *(
                 f"flow {flow.congestion} {_nanoseconds(flow.start_s)} {flow.payload_bytes or 0} {course_words(flow.ahead)} {course_words(flow.back)}"
                 for flow in self.flows
             ),
         ]
+        if self.probes is not None:
+            interval_ns, start_ns = map(_nanoseconds, (self.probes.interval_s, self.probes.start_s))
+            lines.append(f"probe {interval_ns} {start_ns} {course_words(self.probes.course)}")
         return "\n".join(lines) + "\n"
 
 

@@ -15,11 +15,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char DEVICE[] = "tun0";
 static const int QUEUE_PACKETS = 32767; /* Between the stack and this program; it reads at once. */
 
 static struct sockaddr_in address_of(unsigned address) {
     return (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = address};
+}
+
+void host_ask(const void *message, size_t bytes, const char *what) {
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+        char more[1024]; /* A refused message returns. */
+    } answer;
+    int netlink = MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+    MUST(send(netlink, message, bytes, 0));
+    MUST(recv(netlink, &answer, sizeof answer, 0));
+    if (answer.error.error)
+        fail("%s: %s", what, strerror(-answer.error.error));
+    close(netlink);
 }
 
 /* Makes every segment a packet of its own: without this, TCP builds larger ones and lets the device cut them. */
@@ -35,24 +48,15 @@ static void turn_segmentation_offload_off(int device_index) {
         .attribute = {.rta_len = RTA_LENGTH(sizeof(unsigned)), .rta_type = IFLA_GSO_MAX_SEGS},
         .segments = 1,
     };
-    struct {
-        struct nlmsghdr header;
-        struct nlmsgerr error;
-    } answer;
-    int netlink = MUST(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
-    MUST(send(netlink, &request, sizeof request, 0));
-    MUST(recv(netlink, &answer, sizeof answer, 0));
-    if (answer.error.error)
-        fail("segmentation offload: %s", strerror(-answer.error.error));
-    close(netlink);
+    host_ask(&request, sizeof request, "segmentation offload");
 }
 
-static int open_device(unsigned address, int mtu, bool offload) {
+int host_open_device(const char *name, unsigned address, int mtu, bool offload) {
     int device = MUST(open("/dev/net/tun", O_RDWR | O_NONBLOCK));
     int any = MUST(socket(AF_INET, SOCK_DGRAM, 0));
     struct sockaddr_in own = address_of(address), mask = address_of(htonl(0xffffff00));
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
-    strcpy(request.ifr_name, DEVICE);
+    strcpy(request.ifr_name, name);
     MUST(ioctl(device, TUNSETIFF, &request));
     MUST(ioctl(any, SIOCGIFINDEX, &request));
     if (!offload)
@@ -75,7 +79,7 @@ struct host host_make(int number, int mtu, bool offload) {
     struct host host = {.address = htonl(0x0a000000 + number)};
     MUST(unshare(CLONE_NEWNET));
     host.namespace = MUST(open("/proc/self/ns/net", O_RDONLY));
-    host.device = open_device(host.address, mtu, offload);
+    host.device = host_open_device("tun0", host.address, mtu, offload);
     return host;
 }
 

@@ -80,25 +80,61 @@ static void make_hosts(void) {
         flow_listen(&run.flows[index], index, &sides[BACK]);
 }
 
+static void make_routers(void) {
+    for (int index = 0; index < run.message_count; index++) {
+        struct message *message = &run.messages[index];
+        struct link *link = &run.network.links[message->link];
+        if (!link->router) {
+            link->router = malloc(sizeof *link->router);
+            *link->router = router_make(sides[BACK].address, run.mtu);
+        }
+        router_configure(message->data, message->bytes);
+    }
+}
+
+/* The next packet that a device hands out; NULL if there is none now. */
+static struct packet *take(int device) {
+    static unsigned char bytes[LARGEST_PACKET];
+    long count = read(device, bytes, sizeof bytes);
+    if (count < 0 && errno == EAGAIN)
+        return NULL;
+    if (count <= 0)
+        fail("reading packets: %m");
+    struct packet *packet = malloc(sizeof *packet + count);
+    packet->bytes = count;
+    memcpy(packet->data, bytes, count);
+    return packet;
+}
+
+/* Takes the packets that the router of a link has forwarded. */
+static void take_forwarded(struct link *link, uint64_t now_ns) {
+    struct packet *packet;
+    while ((packet = take(link->router->out))) {
+        if (!probe_find(packet))
+            flow_find(packet);
+        network_forwarded(&run.network, link, packet, now_ns);
+    }
+}
+
 /* Takes the packets that a host has sent. */
 static void collect(const struct host *host, uint64_t now_ns) {
-    static unsigned char bytes[LARGEST_PACKET];
-    long count;
-    while ((count = read(host->device, bytes, sizeof bytes)) > 0) {
-        struct packet *packet = malloc(sizeof *packet + count);
-        packet->bytes = count;
-        memcpy(packet->data, bytes, count);
+    struct packet *packet;
+    while ((packet = take(host->device))) {
         flow_find(packet);
         if (packet->direction == AHEAD)
             flow_note_sent(&run.flows[packet->flow], packet);
         network_send(&run.network, packet, now_ns);
     }
-    if (errno != EAGAIN)
-        fail("reading packets: %m");
 }
 
 /* Hands a packet to the host that it was sent to, and takes at once what that host answers: a call saved for most packets. */
 static void deliver(struct packet *packet, uint64_t now_ns) {
+    if (packet->flow == PROBE) {
+        if (now_ns > run.warm_up_ns)
+            probe_note_arrived(&run.probe, packet, now_ns);
+        free(packet);
+        return;
+    }
     struct flow *flow = &run.flows[packet->flow];
     const struct host *receiver = &sides[1 - packet->direction];
     MUST(write(receiver->device, packet->data, packet->bytes));
@@ -121,6 +157,13 @@ static uint64_t act(uint64_t now_ns) {
         if (flow->sender < 0 && flow->start_ns < next_ns)
             next_ns = flow->start_ns;
     }
+    while (run.probe_interval_ns && run.probe.next_ns <= now_ns) {
+        network_send(&run.network, probe_packet(sides[AHEAD].address, sides[BACK].address, now_ns), now_ns);
+        run.probe.next_ns += run.probe_interval_ns;
+        run.probe.sent++;
+    }
+    if (run.probe_interval_ns && run.probe.next_ns < next_ns)
+        next_ns = run.probe.next_ns;
     while ((due_ns = network_next(&run.network)) <= now_ns) {
         struct packet *packet = network_step(&run.network, due_ns);
         if (packet)
@@ -131,9 +174,12 @@ static uint64_t act(uint64_t now_ns) {
 
 /* Sleeps until `then_ns` or until a device or a socket has something to do, and does it; returns the time. */
 static uint64_t serve(uint64_t now_ns, uint64_t then_ns) {
-    struct pollfd files[DIRECTIONS + 3 * MOST_FLOWS], *file = files;
+    struct pollfd files[DIRECTIONS + MOST_LINKS + 3 * MOST_FLOWS], *file = files;
     for (int side = AHEAD; side < DIRECTIONS; side++)
         *file++ = (struct pollfd){.fd = sides[side].device, .events = POLLIN};
+    for (int index = 0; index < run.network.link_count; index++)
+        if (run.network.links[index].router)
+            *file++ = (struct pollfd){.fd = run.network.links[index].router->out, .events = POLLIN};
     for (int index = 0; index < run.flow_count; index++) {
         const struct flow *flow = &run.flows[index];
         *file++ = (struct pollfd){.fd = flow->is_closed ? -1 : flow->sender, .events = POLLOUT};
@@ -147,6 +193,9 @@ static uint64_t serve(uint64_t now_ns, uint64_t then_ns) {
     for (int side = AHEAD; side < DIRECTIONS; side++)
         if (file++->revents)
             collect(&sides[side], now_ns);
+    for (int index = 0; index < run.network.link_count; index++)
+        if (run.network.links[index].router && file++->revents)
+            take_forwarded(&run.network.links[index], now_ns);
     for (int index = 0; index < run.flow_count; index++) {
         struct flow *flow = &run.flows[index];
         if (file++->revents)
@@ -187,6 +236,9 @@ static void write_results(const char *path) {
         fprintf(file, "%s{\"arrived_bytes\": %lu, \"completed_ns\": %lu, \"sent\": %lu, \"retransmits\": %lu, \"window_limited_us\": %llu}",
                 index ? ", " : "", flow->arrived_bytes, flow->completed_ns, flow->sent, flow->retransmits, info.tcpi_rwnd_limited);
     }
+    fputs("], \"delays_ns\": [", file);
+    for (size_t index = 0; index < run.probe.count; index++)
+        fprintf(file, "%s%lu", index ? ", " : "", run.probe.delays_ns[index]);
     fputs("], \"links\": [", file);
     for (int index = 0; index < run.network.link_count; index++) {
         const struct link *link = &run.network.links[index];
@@ -201,6 +253,7 @@ int main(void) {
     case_read("/case", &run);
     seed_kernel(run.network.random);
     make_hosts();
+    make_routers();
     MUST(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){.tv_sec = 1}, NULL));
     began_ns = 1000000000;
     for (uint64_t now_ns = 0; now_ns < run.end_ns;)

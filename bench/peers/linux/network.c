@@ -1,7 +1,10 @@
 /* Virtual time moves only while the guest sleeps, so that a packet's times here are exact to the nanosecond. */
 #include "network.h"
 
+#include "failure.h"
+
 #include <stdlib.h>
+#include <unistd.h>
 
 static uint64_t arrival(const struct link *link, const struct packet *packet) {
     return packet->departs_ns + link->delay_ns;
@@ -53,7 +56,22 @@ static void mark(struct link *link, struct packet *packet) {
     link->marks++;
 }
 
+static void put_on_wire(struct link *link, struct packet *packet) {
+    packet->is_lost = is_lost(link);
+    packet->next = NULL;
+    if (link->first)
+        link->last->next = packet;
+    else
+        link->first = packet;
+    link->last = packet;
+}
+
 static void enter(struct link *link, struct packet *packet, uint64_t now_ns) {
+    if (link->router) {
+        MUST(write(link->router->in, packet->data, packet->bytes));
+        free(packet);
+        return;
+    }
     while (link->waiting && link->waiting->departs_ns <= now_ns) {
         link->waiting = link->waiting->next;
         link->backlog--;
@@ -68,15 +86,9 @@ static void enter(struct link *link, struct packet *packet, uint64_t now_ns) {
     uint64_t begins_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
     unsigned __int128 bits = packet->bytes * 8;
     packet->departs_ns = begins_ns + (uint64_t)(bits * 1000000000 / link->rate_bps);
-    packet->is_lost = is_lost(link);
-    packet->next = NULL;
     link->free_ns = packet->departs_ns;
     link->backlog++;
-    if (link->first)
-        link->last->next = packet;
-    else
-        link->first = packet;
-    link->last = packet;
+    put_on_wire(link, packet);
     if (!link->waiting)
         link->waiting = packet;
 }
@@ -89,6 +101,16 @@ void network_send(struct network *network, struct packet *packet, uint64_t now_n
     packet->path = choose(network, &network->courses[packet->flow][packet->direction]);
     packet->hop = 0;
     enter(link_of(network, packet), packet, now_ns);
+}
+
+void network_forwarded(struct network *network, struct link *link, struct packet *packet, uint64_t now_ns) {
+    const struct path *path;
+    packet->path = network->courses[packet->flow][packet->direction].paths[0];
+    path = &network->paths[packet->path];
+    for (packet->hop = 0; &network->links[path->links[packet->hop]] != link;)
+        packet->hop++;
+    packet->departs_ns = now_ns;
+    put_on_wire(link, packet);
 }
 
 static int next_link(const struct network *network) {

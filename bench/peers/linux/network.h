@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "router.h"
+
 enum { MOST_LINKS = 64, MOST_PATHS = 64, MOST_FLOWS = 64, MOST_HOPS = 16 };
 
 enum direction { AHEAD, BACK, DIRECTIONS };
@@ -37,6 +39,7 @@ struct link {
     uint64_t losses;
     uint64_t free_ns;    /* When the transmitter is free. */
     unsigned backlog;
+    struct router *router; /* Instead of the queue and the rate, if there is one. */
     struct packet *first, *last; /* In the queue or on the wire. */
     struct packet *waiting;      /* The first of these that has not left the queue. */
 };
@@ -62,6 +65,9 @@ struct network {
     struct course courses[MOST_FLOWS][DIRECTIONS];
     uint64_t random; /* State of the generator. */
 };
+
+/* A packet has left the router of a link; it is on the wire from now on. */
+void network_forwarded(struct network *network, struct link *link, struct packet *packet, uint64_t now_ns);
 
 static const uint64_t NEVER = UINT64_MAX;
 

@@ -44,6 +44,8 @@ class LinuxRun:
     """Packets that met a queue at or above its threshold, by link."""
     losses: tuple[int, ...]
     """Packets lost on the wire, by link."""
+    delays_s: tuple[float, ...]
+    """Delays of the probes that arrived after the warm-up, in the order of their arrival."""
 
 
 def run(case: Case) -> LinuxRun:
@@ -116,4 +118,5 @@ def _read(values: Any, case: Case) -> LinuxRun:
         drops=tuple(link["drops"] for link in values["links"]),
         marks=tuple(link["marks"] for link in values["links"]),
         losses=tuple(link["losses"] for link in values["links"]),
+        delays_s=tuple(delay_ns / 1e9 for delay_ns in values["delays_ns"]),
     )

@@ -4,6 +4,7 @@
 
 pub mod drill;
 pub mod entropy;
+pub mod histogram;
 pub mod packet;
 pub mod parameters;
 pub mod predict;

@@ -30,6 +30,9 @@ pub struct RunSpec {
     pub warm_up: Duration,
     /// Interval of the time series; absent if the run records none.
     pub sample: Option<Duration>,
+    /// Whether delays of packets and samples of round trips are recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delays: bool,
     /// Names, for results.
     pub nodes: Vec<String>,
     /// Directed links.
@@ -76,13 +79,38 @@ pub struct LinkSpec {
     /// Additional delay of each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterSpec>,
+    /// The shaper in front of a faster line, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<ShaperSpec>,
+}
+
+/// A token bucket that fills at the link's rate, in front of a faster line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShaperSpec {
+    /// When packets leave the queue, and when they are transmitted.
+    pub kind: ShaperKind,
+    /// What the bucket holds, bytes.
+    pub burst: u64,
+    /// Rate at which packets are transmitted.
+    pub line: Rate,
 }
 
 impl LinkSpec {
-    /// Whether the link's rate or delay changes over time.
+    /// Whether the link's rate or delay changes over time, or its transmitter is shaped.
     pub fn varies(&self) -> bool {
-        self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some()
+        self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some() || self.shaper.is_some()
     }
+}
+
+/// A shaper of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShaperKind {
+    /// A packet leaves the queue, and is transmitted, once the bucket is not below zero. It then takes its bytes from the bucket.
+    Htb,
+    /// A packet leaves the queue as soon as the one before it is transmitted, and waits in the shaper until the bucket has its bytes.
+    Tbf,
 }
 
 /// Changes of a rate or a delay over time.

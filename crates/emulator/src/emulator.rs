@@ -2,10 +2,11 @@
 
 use crate::flow_table::FlowTable;
 use crate::network::{Network, Output};
-use crate::packets;
+use crate::packets::{self, FiveTuple};
+use crate::round_trips::RoundTrips;
 use anabranch_core::packet::BuildError;
 use anabranch_core::packet::capture::pcapng::Capture;
-use anabranch_core::packet::emulated::{EmulatedNetwork, Taker};
+use anabranch_core::packet::emulated::{DelayFigures, EmulatedNetwork, Taker};
 use anabranch_core::packet::output::table::Table;
 use anabranch_core::spec::{LinkId, NodeId, RunSpec};
 use anabranch_core::units::Time;
@@ -30,6 +31,8 @@ pub struct Emulator {
     network: EmulatedNetwork<Vec<u8>>,
     flows: FlowTable,
     captures: BTreeMap<LinkId, Capture>,
+    /// If the run asks for delays.
+    round_trips: Option<RoundTrips>,
     foreign: u64,
 }
 
@@ -37,12 +40,16 @@ pub struct Emulator {
 struct Ends<'run, O> {
     output: &'run mut O,
     captures: &'run mut BTreeMap<LinkId, Capture>,
+    round_trips: &'run mut Option<RoundTrips>,
 }
 
 impl<O: Output> Taker<Vec<u8>> for Ends<'_, O> {
     fn deliver(&mut self, at: Time, host: NodeId, mut packet: Vec<u8>, marked: bool) {
         if marked {
             packets::mark(&mut packet);
+        }
+        if let Some(round_trips) = self.round_trips {
+            round_trips.on_delivered(at, &packet);
         }
         self.output.write(at, host, &packet);
     }
@@ -66,13 +73,22 @@ impl Emulator {
         };
         let named = spec.captures.iter().filter(|link| (**link as usize) < spec.links.len());
         let captures = named.map(|link| (*link, Capture::new(&name(*link)))).collect();
+        let round_trips = spec.delays.then(|| RoundTrips::new(Time::ZERO + spec.warm_up));
         let network = EmulatedNetwork::new(spec)?;
-        Ok(Emulator { flows: FlowTable::new(&network), network, captures, foreign: 0 })
+        Ok(Emulator { flows: FlowTable::new(&network), network, captures, round_trips, foreign: 0 })
     }
 
     /// The network.
     pub fn network(&self) -> &EmulatedNetwork<Vec<u8>> {
         &self.network
+    }
+
+    /// Figures about the delays of a flow. Flows of another program have no round trips.
+    pub fn delay_figures(&self, flow: u32) -> DelayFigures {
+        let ends = self.network.endpoints(flow);
+        let data = FiveTuple { source: ends.sender, destination: ends.receiver, protocol: packets::TCP };
+        let samples = self.round_trips.as_ref().and_then(|round_trips| round_trips.samples(&data));
+        self.network.delay_figures(flow, samples)
     }
 
     /// Packets dropped because they belong to no traffic group.
@@ -99,17 +115,22 @@ impl Network for Emulator {
     /// foreign, and dropped.
     fn send(&mut self, now: Time, _device: NodeId, packet: &[u8], output: &mut impl Output) {
         self.advance(now, output);
+        if let Some(round_trips) = &mut self.round_trips {
+            round_trips.on_sent(now, packet);
+        }
         let sent = packets::read(packet).and_then(|header| self.flows.look_up(&mut self.network, &header));
         match sent {
             Some(sent) => {
-                self.network.send(sent, packet.to_vec(), &mut Ends { output, captures: &mut self.captures });
+                let Emulator { network, captures, round_trips, .. } = self;
+                network.send(sent, packet.to_vec(), &mut Ends { output, captures, round_trips });
             }
             None => self.foreign += 1,
         }
     }
 
     fn advance(&mut self, now: Time, output: &mut impl Output) {
-        self.network.run_until(now, &mut Ends { output, captures: &mut self.captures });
+        let Emulator { network, captures, round_trips, .. } = self;
+        network.run_until(now, &mut Ends { output, captures, round_trips });
     }
 
     fn next_event(&self) -> Time {

@@ -6,6 +6,7 @@
 //! | the flow of a packet | [`flow_table`] |
 //! | packets between devices, in whatever time the caller has | [`network`] |
 //! | Linux's packets over the packet engine's network | [`emulator`] |
+//! | round trips of TCP's data, as its host sees them | `round_trips` |
 //! | frames over cables between switches | [`cables`] |
 //! | how late packets leave | [`lateness`] |
 //! | the time of a run | [`clock`] |
@@ -13,7 +14,7 @@
 //! | connections of Linux that send and receive | [`traffic`], [`socket_options`] |
 //! | a run: a thread for packets and one for traffic | [`run`] |
 //!
-//! The network itself is `anabranch_core::packet::emulated`. The first six know no clock and no system.
+//! The network itself is `anabranch_core::packet::emulated`. The first seven know no clock and no system.
 
 pub mod cables;
 pub mod clock;
@@ -24,6 +25,7 @@ pub mod flow_table;
 pub mod lateness;
 pub mod network;
 pub mod packets;
+mod round_trips;
 #[cfg(target_os = "linux")]
 pub mod run;
 #[cfg(target_os = "linux")]

@@ -75,6 +75,27 @@ pub fn read(packet: &[u8]) -> Option<Header> {
     })
 }
 
+/// The numbers of a TCP segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// The sequence number of its first byte.
+    pub begin: u32,
+    /// The sequence number behind its last byte.
+    pub end: u32,
+    /// The cumulative acknowledgement.
+    pub acknowledged: u32,
+}
+
+/// The numbers of a packet that [`read`] takes; `None` if it is not of TCP.
+pub fn segment(packet: &[u8]) -> Option<Segment> {
+    let length = usize::from(packet.first()? & 15) * 4;
+    let number = |at: usize| Some(u32::from_be_bytes(packet.get(at..at + 4)?.try_into().ok()?));
+    let payload = packet.len().checked_sub(length + usize::from(packet.get(length + 12)? >> 4) * 4)?;
+    let begin = number(length + 4)?;
+    let is_tcp = packet.get(9) == Some(&TCP);
+    is_tcp.then_some(Segment { begin, end: begin.wrapping_add(payload as u32), acknowledged: number(length + 8)? })
+}
+
 /// Marks a packet that [`read`] takes with congestion experienced. Updates the checksum of its header (RFC 1624, equation 3).
 pub fn mark(packet: &mut [u8]) {
     let before = u16::from_be_bytes([packet[0], packet[1]]);

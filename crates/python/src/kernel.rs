@@ -1,6 +1,7 @@
 //! A run of the kernel engine.
 
 use crate::{columns, read_spec};
+use anabranch_core::packet::emulated::DelayFigures;
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::traffic::reordering::ReorderingCounts;
@@ -124,9 +125,15 @@ impl KernelRun {
         self.packet_hops
     }
 
-    /// Linux's measurements of the flows, by column, for an ended run.
+    /// Measurements of the flows by Linux and by the network, by column, for an ended run.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, flow_table(&self.ended()?.flows))
+        let ended = self.ended()?;
+        let emulator = &ended.driven.network;
+        let delays: Vec<DelayFigures> =
+            (0..ended.flows.len() as u32).map(|flow| emulator.delay_figures(flow)).collect();
+        let mut table = flow_table(&ended.flows);
+        table.columns.extend(delay_table(&delays).columns);
+        columns(py, table)
     }
 
     /// Linux's times of what limited the flows, seconds, and whether their applications write over time.
@@ -246,6 +253,24 @@ fn flow_table(flows: &[FlowRecord]) -> Table {
                 "cwnd_segments",
                 number(&|flow| if flow.total.info.cwnd == 0 { f64::NAN } else { f64::from(flow.total.info.cwnd) }),
             ),
+        ],
+    }
+}
+
+/// The columns of the table of flows about delays.
+fn delay_table(delays: &[DelayFigures]) -> Table {
+    let number = |value: &dyn Fn(&DelayFigures) -> f64| Column::F64(delays.iter().map(value).collect());
+    Table {
+        columns: vec![
+            ("delay_mean_s", number(&|flow| flow.mean)),
+            ("delay_median_s", number(&|flow| flow.percentiles[0])),
+            ("delay_p95_s", number(&|flow| flow.percentiles[1])),
+            ("delay_p99_s", number(&|flow| flow.percentiles[2])),
+            ("delay_max_s", number(&|flow| flow.greatest)),
+            ("jitter_s", number(&|flow| flow.jitter)),
+            ("rtt_median_s", number(&|flow| flow.round_trips[0])),
+            ("rtt_p95_s", number(&|flow| flow.round_trips[1])),
+            ("rtt_p99_s", number(&|flow| flow.round_trips[2])),
         ],
     }
 }

@@ -41,7 +41,7 @@ fn algorithms() -> String {
         "ack": AckSpec::describe(),
         "protocol": ProtocolSpec::describe(),
         "entropy": EntropySpec::describe(),
-        "queue": DisciplineSpec::describe(),
+        "queue": DisciplineSpec::describe_queues(),
         "jitter": DistributionSpec::describe(),
         "loss": LossSpec::describe(),
     })

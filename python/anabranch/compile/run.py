@@ -81,7 +81,9 @@ class SameForAllSeeds:
                 for action, selected in [_action(event, known)]
             ],
             "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
-        } | ({"schedules": self._schedules} if self._schedules else {})
+            **({"delays": True} if variant.run.delays else {}),
+            **({"schedules": self._schedules} if self._schedules else {}),
+        }
         """The keys of a ``RunSpec`` but ``seed``, ``links`` and ``traffic``."""
 
     def links(self, traffic: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -114,6 +116,9 @@ class SameForAllSeeds:
             jitter = next((o.jitter for o in own if o.jitter), None)
             if jitter is not None:
                 varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
+            shaper = next((o.shaper for o in own if o.shaper), None)
+            if shaper is not None:
+                varying[number]["shaper"] = shaper.compiled()
             capacity = next((o.capacity for o in own if o.capacity), None)
             if isinstance(capacity, Schedule):
                 varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())

@@ -29,7 +29,9 @@ _COLUMNS = {
         *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
-_OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS)
+DELAYS = ("delay_mean_s", "delay_median_s", "delay_p95_s", "delay_p99_s", "delay_max_s")
+"""The one-way delays of a flow's packets, which are known if a run asks for them."""
+_OPTIONAL = (*(column.name for column in PREDICTED), *LIMITS, *DELAYS)
 """Columns of flows that only predictions have, and those that directories of earlier versions lack."""
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),

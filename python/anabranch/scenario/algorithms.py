@@ -89,6 +89,8 @@ def _table(base: type[Algorithm], name: str) -> type[Any]:
     fields: dict[str, Any] = {base.key: (Literal[name], ...)}
     for parameter in algorithm["parameters"]:
         fields[parameter["name"]] = field(parameter)
+    if "limit" in algorithm:
+        fields["limit"] = (base.model_fields["limit"].rebuild_annotation(), algorithm["limit"])
     words = name.replace("+", " plus ").replace("-", " ").split()
     title = "".join(word.capitalize() for word in words)
     table = create_model(title, __base__=base, __doc__=algorithm["summary"], **fields)

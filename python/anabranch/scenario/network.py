@@ -1,6 +1,6 @@
 """The network of a scenario: the source of its topology, the properties of its links, and the events on them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
@@ -16,6 +16,7 @@ from anabranch.scenario.table import (
     PositiveDuration,
     Probability,
     Ratio,
+    Size,
     Speed,
     Table,
     TextUnit,
@@ -104,6 +105,24 @@ class Jitter(Algorithm):
     reorder: bool = Field(False, description="Packets overtake those with longer delays; else they wait for these.")
 
 
+class Shaper(Table):
+    """A token bucket that fills at the link's capacity, in front of a faster line."""
+
+    kind: Literal["htb", "tbf"] = Field(
+        "htb",
+        description="As in Linux. With htb a packet leaves the queue, and is transmitted, while the bucket is not below zero. With tbf the shaper takes a packet "
+        "from the queue as soon as it has transmitted the one before, and holds it until the bucket has its bytes.",
+    )
+    burst: Size = Field(
+        description="What the bucket holds. After a pause so much leaves at the rate of the line; with htb one packet more."
+    )
+    line: LinkRate = Field(description="Rate at which each packet is transmitted; at least the link's capacity.")
+
+    def compiled(self) -> dict[str, Any]:
+        """In bytes, and bits per second."""
+        return {"kind": self.kind, "burst": units.size(self.burst), "line": units.rate(self.line)}
+
+
 class LossModel(Algorithm):
     """A loss model."""
 
@@ -169,12 +188,14 @@ class Override(OfLinks):
     delay: VaryingDelay | None = Field(None, description="Propagation delay, also one that changes.")
     jitter: Jitter | None = Field(None, description="What each packet is delayed by in addition (default none).")
     queue: Queue | None = Field(None, description="Of each direction.")
+    shaper: Shaper | None = Field(None, description="In front of a faster line, at the capacity (default none).")
     cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
     @model_validator(mode="after")
     def _overrides_something(self) -> "Override":
-        if all(value is None for value in (self.capacity, self.delay, self.jitter, self.queue, self.cost)):
-            raise ValueError('needs capacity, delay, jitter, queue or cost, such as capacity = "10Mbps"')
+        given = (self.capacity, self.delay, self.jitter, self.queue, self.shaper, self.cost)
+        if all(value is None for value in given):
+            raise ValueError('needs capacity, delay, jitter, queue, shaper or cost, such as capacity = "10Mbps"')
         return self
 
 

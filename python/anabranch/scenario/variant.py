@@ -37,6 +37,11 @@ class Run(Table):
     seed: Seed | None = Field(None, description="One run with this seed (default 1).")
     seeds: Seeds | None = Field(None, description="One run for each seed: a number n for 1 to n, or a list.")
     sample: PositiveDuration | None = Field(None, description="Interval of the time series (default none).")
+    delays: bool = Field(
+        False,
+        description="Record how long packets take: one-way delays, jitter and RTT samples of each flow, waits at each link "
+        "([results](results.md#how-long-packets-took)). A run then takes longer.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Run":

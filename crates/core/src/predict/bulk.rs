@@ -22,6 +22,7 @@ pub fn run(
         duration,
         warm_up: Duration::ZERO,
         sample: None,
+        delays: false,
         nodes: (0..nodes).map(|node| node.to_string()).collect(),
         links,
         stacks: vec![stack.clone()],

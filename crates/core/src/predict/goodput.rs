@@ -109,6 +109,7 @@ fn run(stack: &StackSpec, paths: &[Path], duration_s: f64) -> RunSpec {
             rate_schedule: None,
             delay_schedule: None,
             jitter: None,
+            shaper: None,
         }
     };
     let both = |(index, path): (usize, &Path)| {

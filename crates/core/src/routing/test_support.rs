@@ -19,6 +19,7 @@ pub fn link(src: NodeId, dst: NodeId) -> LinkSpec {
         rate_schedule: None,
         delay_schedule: None,
         jitter: None,
+        shaper: None,
     }
 }
 

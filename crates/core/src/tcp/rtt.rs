@@ -3,6 +3,7 @@
 mod linux;
 
 use super::kernel_clock::{self, KernelClock};
+use crate::histogram::Histogram;
 use crate::units::{Duration, Time};
 use linux::GreatestDeviation;
 use std::sync::Arc;
@@ -23,6 +24,15 @@ pub struct TimeoutBounds {
     clock: Option<KernelClock>,
 }
 
+/// State that most estimates do not have. They check for it once.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Extension {
+    /// With a clock: what the margin of the timeout follows, instead of the variation.
+    deviation: Option<GreatestDeviation>,
+    /// All samples, if they are recorded.
+    recorded: Option<Histogram>,
+}
+
 /// SRTT, RTTVAR and RTO of one flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RttEstimate {
@@ -32,8 +42,8 @@ pub struct RttEstimate {
     minimum: Duration,
     samples: u32,
     backoff: u32,
-    /// With a clock: what the margin of the timeout follows, instead of the variation.
-    deviation: Option<Box<GreatestDeviation>>,
+    /// Only with a clock, or while samples are recorded.
+    extension: Option<Box<Extension>>,
     /// The bounds, shared by all flows of a stack.
     bounds: Arc<TimeoutBounds>,
 }
@@ -47,7 +57,7 @@ impl RttEstimate {
             minimum: Duration(u64::MAX),
             samples: 0,
             backoff: 0,
-            deviation: None,
+            extension: None,
             bounds: Arc::new(TimeoutBounds { min_rto, max_rto, granularity: CLOCK_GRANULARITY, clock: None }),
         }
     }
@@ -60,7 +70,8 @@ impl RttEstimate {
     /// The estimate as a kernel with this clock computes it.
     pub fn with_clock(self, clock: KernelClock) -> RttEstimate {
         let bounds = Arc::new(TimeoutBounds { clock: Some(clock), ..*self.bounds });
-        RttEstimate { deviation: Some(Box::default()), bounds, ..self }
+        let extension = Extension { deviation: Some(GreatestDeviation::default()), recorded: None };
+        RttEstimate { extension: Some(Box::new(extension)), bounds, ..self }
     }
 
     /// The kernel's clock, if it has one.
@@ -82,7 +93,7 @@ impl RttEstimate {
 
     /// Sets the least timeout. With a clock it is the least margin over the smoothed RTT (`tcp_rto_min`), and the present margin falls to it.
     pub fn set_least_rto(&mut self, least: Duration) {
-        let granularity = if self.deviation.is_some() { least } else { self.bounds.granularity };
+        let granularity = if self.deviation().is_some() { least } else { self.bounds.granularity };
         if (self.bounds.min_rto, self.bounds.granularity) != (least, granularity) {
             let bounds = Arc::make_mut(&mut self.bounds);
             (bounds.min_rto, bounds.granularity) = (least, granularity);
@@ -96,9 +107,18 @@ impl RttEstimate {
 
     /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
     pub fn sample(&mut self, rtt: Duration) {
-        if self.deviation.is_some() {
-            self.sample_deviation(rtt);
-        } else if self.samples == 0 {
+        if self.extension.is_some() {
+            self.sample_with_extension(rtt);
+        } else {
+            self.smooth(rtt);
+        }
+        self.samples = self.samples.saturating_add(1);
+        self.backoff = 0; // section 5 and Karn's algorithm: only a new sample ends the backoff
+    }
+
+    #[inline(always)]
+    fn smooth(&mut self, rtt: Duration) {
+        if self.samples == 0 {
             self.smoothed = rtt;
             self.variation = rtt / 2;
             self.minimum = rtt;
@@ -108,8 +128,32 @@ impl RttEstimate {
             self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
             self.minimum = self.minimum.min(rtt);
         }
-        self.samples = self.samples.saturating_add(1);
-        self.backoff = 0; // section 5 and Karn's algorithm: only a new sample ends the backoff
+    }
+
+    #[inline(never)]
+    fn sample_with_extension(&mut self, rtt: Duration) {
+        if let Some(recorded) = self.extension.as_mut().and_then(|extension| extension.recorded.as_mut()) {
+            recorded.record(rtt);
+        }
+        if self.deviation().is_some() {
+            self.sample_deviation(rtt);
+        } else {
+            self.smooth(rtt);
+        }
+    }
+
+    fn deviation(&self) -> Option<&GreatestDeviation> {
+        self.extension.as_ref()?.deviation.as_ref()
+    }
+
+    /// Records all samples from now on, and forgets those that are recorded.
+    pub fn record_samples(&mut self) {
+        self.extension.get_or_insert_default().recorded = Some(Histogram::default());
+    }
+
+    /// The samples, if they are recorded.
+    pub fn recorded(&self) -> Option<&Histogram> {
+        self.extension.as_ref()?.recorded.as_ref()
     }
 
     /// Call when the SYN had to be retransmitted: the path may be longer than the initial timeout. Until the first sample, the timeout is then
@@ -124,7 +168,7 @@ impl RttEstimate {
     #[inline]
     pub fn follow_rounds(&mut self, una: u32, next: u32) {
         let least = self.bounds.granularity;
-        if let Some(deviation) = &mut self.deviation {
+        if let Some(deviation) = self.extension.as_mut().and_then(|extension| extension.deviation.as_mut()) {
             deviation.follow_rounds(una, next, least);
         }
     }
@@ -154,7 +198,7 @@ impl RttEstimate {
         let base = if self.samples == 0 {
             self.smoothed
         } else {
-            let margin = self.deviation.as_ref().map_or(self.variation * 4, |deviation| deviation.margin());
+            let margin = self.deviation().map_or(self.variation * 4, |deviation| deviation.margin());
             (self.smoothed + margin.max(self.bounds.granularity)).max(self.bounds.min_rto)
         };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.bounds.max_rto)
@@ -192,6 +236,7 @@ impl RttEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::tests::check_against_list;
 
     fn estimate() -> RttEstimate {
         RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1))
@@ -229,5 +274,24 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.sample(Duration::from_millis(100));
         assert_eq!(rtt.rto(), Duration::from_micros(250_000)); // RTTVAR 3/4 * 50: 100 + 4 * 37.5
+    }
+
+    /// With and without a clock, recorded samples change nothing else.
+    #[test]
+    fn recorded_samples_are_all_samples_since_then() {
+        for plain in [estimate(), estimate().with_clock(KernelClock::new(250))] {
+            let mut recording = plain.clone();
+            let mut rtt = plain;
+            rtt.sample(Duration::from_millis(7));
+            recording.sample(Duration::from_millis(7));
+            recording.record_samples();
+            let mut samples: Vec<u64> = (1..200).map(|number| Duration::from_micros(number * number * 17).0).collect();
+            for sample in &samples {
+                rtt.sample(Duration(*sample));
+                recording.sample(Duration(*sample));
+                assert_eq!((recording.rto(), recording.smoothed()), (rtt.rto(), rtt.smoothed()));
+            }
+            check_against_list(recording.recorded().expect("samples are recorded"), &mut samples);
+        }
     }
 }

@@ -285,6 +285,11 @@ impl Sender {
         self.board.forget_stalls();
     }
 
+    /// Records all RTT samples from now on.
+    pub fn record_round_trips(&mut self) {
+        self.rtt.record_samples();
+    }
+
     /// Its round-trip time estimate.
     pub fn rtt(&self) -> &RttEstimate {
         &self.rtt

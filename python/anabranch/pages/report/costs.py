@@ -1,4 +1,4 @@
-"""The costs of treatments beside their outcome: queueing and retransmissions."""
+"""The costs of treatments beside their outcome: packet delay, queueing and retransmissions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anabranch.pages.report import chart
+from anabranch.pages.report import chart, delays
 from anabranch.pages.report.chart import Measure
-from anabranch.pages.report.evaluation import Evaluation
+from anabranch.pages.report.evaluation import RUN, Evaluation
 from anabranch.pages.report.parts import largest
 from anabranch.results import statistics
 
@@ -30,6 +30,7 @@ def costs(e: Evaluation) -> list[Cost]:
     queueing = runs.join(waits, on=["source", "run"], how="left", maintain_order="left")
     resent = runs.with_columns(value=(pl.col("retransmits") / pl.col("segments_sent")).fill_nan(None))
     found = [
+        *_delay(e),
         Cost(
             "queueing",
             chart.seconds("value", "Mean wait in the longest queue", largest(queueing["value"])),
@@ -44,3 +45,19 @@ def costs(e: Evaluation) -> list[Cost]:
         ),
     ]
     return [cost for cost in found if largest(cost.values["value"]) > 0]
+
+
+def _delay(e: Evaluation) -> list[Cost]:
+    """The delay of packets, where runs ask for delays."""
+    flows = delays.known(e.runs.flows)
+    runs = flows.group_by([*RUN, *e.by], maintain_order=True).agg(value=pl.col("delay_p95_s").mean())
+    if runs.is_empty():
+        return []
+    return [
+        Cost(
+            "delay",
+            chart.seconds("value", "95th percentile of packet delay", largest(runs["value"])),
+            "95 % of a flow's packets take no longer from host to host; mean over the flows",
+            e.values(runs, "value"),
+        )
+    ]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.pages.report import by_size, distributions, evaluation, load, over_time, overview, routes, trade_offs
+from anabranch.pages.report import (
+    by_size,
+    delays,
+    distributions,
+    evaluation,
+    load,
+    over_time,
+    overview,
+    routes,
+    trade_offs,
+)
 from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import OutcomeMeasure, outcomes
 from anabranch.pages.report.parts import Figure
@@ -21,7 +31,7 @@ def by_section(e: Evaluation, judged: list[OutcomeMeasure]) -> dict[str, list[Fi
         "time": over_time.figures(e),
         "routes": [timeline, *routes.estimates(e.runs)] if timeline else [],
         "sizes": by_size.figures(e),
-        "distributions": distributions.figures(e),
+        "distributions": [*delays.figures(e), *distributions.figures(e)],
     }
 
 

@@ -119,6 +119,9 @@ pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
     if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
         links.iter_mut().for_each(Link::measure);
     }
+    if spec.delays {
+        links.iter_mut().for_each(Link::record_waits);
+    }
     if forwarding.reads_backlogs() {
         links.iter_mut().for_each(Link::watch);
     }

@@ -84,6 +84,18 @@ fn check_variation(spec: &RunSpec, link: &LinkSpec) -> Result<(), String> {
             return Err("delay 0: must be more than 0 on a link with a trace".into());
         }
     }
+    if let Some(shaper) = link.shaper {
+        if shaper.line < link.rate {
+            return Err(format!(
+                "shaper: line {} bit/s must be at least the rate, {} bit/s",
+                shaper.line.0, link.rate.0
+            ));
+        }
+        if let Some(ScheduleSpec::Opportunities { .. }) = link.rate_schedule.and_then(|index| spec.schedules.get(index))
+        {
+            return Err("shaper: the capacity of its link is a trace; must be a rate".into());
+        }
+    }
     link.jitter.as_ref().map_or(Ok(()), |jitter| jitter.check().map_err(|problem| format!("jitter: {problem}")))
 }
 

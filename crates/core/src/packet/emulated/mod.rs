@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::histogram::Histogram;
 use crate::packet::build::{self, BuildError};
 use crate::packet::capture::flow_view::host_address;
 use crate::packet::engine::clock::{Clock, NetworkEvent};
@@ -15,6 +16,7 @@ use crate::packet::engine::network::Network;
 use crate::packet::engine::results::link_table;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::forwarding::{END, Forwarding};
+use crate::packet::hosts::delays::Delays;
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::Offer;
 use crate::packet::link::packet::{ACK, MARK, Packet, flag_if};
@@ -29,6 +31,7 @@ use crate::units::Time;
 use std::net::Ipv4Addr;
 
 pub use crate::packet::capture::flow_view::Endpoints;
+pub use crate::packet::hosts::delays::DelayFigures;
 pub use crate::packet::hosts::flow::FlowPlan;
 pub use crate::packet::link::packet_sizes::IpEcn;
 
@@ -64,6 +67,7 @@ pub trait Taker<P> {
 /// A packet in the network.
 struct InFlight<P> {
     key: PacketKey,
+    sent: Time,
     packet: P,
 }
 
@@ -109,6 +113,8 @@ pub struct EmulatedNetwork<P> {
     /// The next event of each link.
     arrivals: WinnerTree,
     observations: Observations,
+    /// Of the data of each flow, if the run asks for delays.
+    delays: Vec<Delays>,
     route_log: RouteLog,
 }
 
@@ -129,6 +135,7 @@ impl<P> EmulatedNetwork<P> {
             clock: Clock::new(spec.duration, network_events),
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
+            delays: vec![Delays::default(); if spec.delays { flows.len() } else { 0 }],
             full_sizes: (0..flows.len()).map(|flow| sizes[flow].full()).collect(),
             bytes: (0..flows.len()).map(|flow| sizes[flow].whole_payload()).collect(),
             network: Network::new(links, FlowSizes::of_packets(), forwarding),
@@ -173,6 +180,9 @@ impl<P> EmulatedNetwork<P> {
         self.flows.push(Flow::new(FlowIdentity { group, src, dst, start: self.clock.now(), forward, reverse }));
         self.full_sizes.push(self.full_sizes.iter().copied().max().unwrap_or(MTU));
         self.bytes.push(None);
+        if self.spec.delays {
+            self.delays.push(Delays::default());
+        }
         Some(flow)
     }
 
@@ -208,7 +218,7 @@ impl<P> EmulatedNetwork<P> {
         let key = identity.key(sent.flow, sent.reverse, sent.number);
         let first_hop = self.network.first_hop_of_key(self.clock.now(), identity.route(sent.reverse), &key, || 0);
         let Some((link, hop_index)) = first_hop else { return };
-        let index = self.in_flight.add(InFlight { key, packet });
+        let index = self.in_flight.add(InFlight { key, sent: self.clock.now(), packet });
         let full = self.full_sizes[sent.flow as usize];
         // A packet of segment 0 has the size of the last segment, which is this one.
         self.network.set_sizes(index, PacketSizes::of_packet(full, sent.size, sent.ecn));
@@ -270,6 +280,10 @@ impl<P> EmulatedNetwork<P> {
             None => drop(self.in_flight.remove(packet)),
             Some((END, _)) => {
                 if let Some(in_flight) = self.in_flight.remove(packet) {
+                    let is_data = !in_flight.key.reverse && !packet.has(ACK);
+                    if let Some(delays) = self.delays.get_mut(in_flight.key.flow as usize).filter(|_| is_data) {
+                        delays.record(in_flight.sent, now);
+                    }
                     taker.deliver(now, node, in_flight.packet, packet.has(MARK));
                 }
             }
@@ -300,7 +314,8 @@ impl<P> EmulatedNetwork<P> {
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),
             NetworkEvent::WarmedUp => {
                 observations.on_warmed_up(now, &[], network.links_view());
-                network.forget_longest_waits();
+                network.forget_waits();
+                self.delays.fill(Delays::default());
             }
             NetworkEvent::Sample => {
                 observations.on_sample(spec, now, &[], network.links_view());
@@ -361,6 +376,12 @@ impl<P> EmulatedNetwork<P> {
     /// The table of links, as of now.
     pub fn link_table(&self) -> Table {
         link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observations)
+    }
+
+    /// Figures about the delays of a flow's data, and about the round trips of its sender, which the network does not know.
+    pub fn delay_figures(&self, flow: u32, round_trips: Option<&Histogram>) -> DelayFigures {
+        let delays = self.delays.get(flow as usize);
+        delays.map_or(DelayFigures::UNKNOWN, |delays| DelayFigures::new(delays, round_trips))
     }
 
     /// The samples of links since the last call.

@@ -47,10 +47,10 @@ fn take_host_events(oracle: &mut Oracle, arrived: &mut Vec<Arrived>) -> Vec<(Sen
     let mut sent = Vec::new();
     for event in oracle.network.host_log.replace(Vec::new()).into_iter().flatten() {
         match event {
-            HostEvent::Come(packet) => {
+            HostEvent::Come(packet, _) => {
                 arrived.push((packet.flow(), packet.segment(), packet.has(ACK), packet.has(MARK), now));
             }
-            HostEvent::Sent(packet, number) => {
+            HostEvent::Sent(packet, number, _) => {
                 let sizes = oracle.network.sizes(packet.flow());
                 let packet_sent = SentPacket {
                     flow: packet.flow(),

@@ -4,6 +4,7 @@ use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::EventLoop;
 use crate::packet::engine::clock::{Clock, NetworkEvent};
 use crate::packet::engine::network::Network;
+use crate::packet::hosts::delays;
 use crate::packet::hosts::flow::FlowIdentity;
 use crate::packet::link::packet::{ACK, Packet};
 use crate::spec::RunSpec;
@@ -30,9 +31,12 @@ impl<L: EventLoop> HostContext<'_, L> {
         #[cfg(test)]
         {
             self.network.count_at_hosts(1, 0);
-            self.network.log_at_host(crate::packet::engine::network::HostEvent::Sent(packet, number));
+            self.network.log_at_host(crate::packet::engine::network::HostEvent::Sent(packet, number, self.now()));
         }
         let now = self.clock.now();
+        if self.spec.delays && delays::counts(&packet) {
+            self.network.pool_mut().stamp(&mut packet, now);
+        }
         let route = identity.route(packet.has(ACK));
         let served = || self.event_loop.served();
         if let Some((link, hop_index)) = self.network.first_hop(now, &packet, number, identity, route, served) {

@@ -7,8 +7,9 @@ use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::messages::MessageHosts;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::forwarding::RouteRef;
+use crate::packet::hosts::delays::{self, DelayFigures, FlowDelays};
 use crate::packet::hosts::flow::{Connection, Datagrams, EntropyEnds, Flow, FlowIdentity, FlowState, Writer};
-use crate::packet::link::packet::{ACK, Packet, SYN};
+use crate::packet::link::packet::{ACK, HAS_SACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{NodeId, RunSpec, TransportSpec};
 use crate::tcp::receiver::Receiver;
@@ -27,6 +28,8 @@ const TIME_WAIT: Duration = Duration::from_millis(100);
 /// All flows of a run.
 pub struct Hosts {
     flows: Vec<Flow>,
+    /// By flow, if the run asks for delays.
+    delays: Vec<FlowDelays>,
     dependencies: Dependencies,
     /// Flows whose start is known, in the order of their start, and how many of these have started.
     starts: Vec<u32>,
@@ -46,6 +49,7 @@ impl Hosts {
         let mut starts: Vec<u32> = (0..flows.len() as u32).filter(is_known).collect();
         starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
         Hosts {
+            delays: vec![FlowDelays::default(); if spec.delays { flows.len() } else { 0 }],
             flows,
             dependencies,
             starts,
@@ -78,9 +82,26 @@ impl Hosts {
         &mut self.flows
     }
 
-    /// Resets peaks and stalls when the warm-up is over.
+    /// Resets peaks, stalls and delays when the warm-up is over.
     pub(in crate::packet) fn forget_peaks(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.state.forget_peaks());
+        for (delays, flow) in self.delays.iter_mut().zip(&mut self.flows) {
+            *delays = FlowDelays::default();
+            if let FlowState::Tcp(connection) = &mut flow.state {
+                connection.sender.record_round_trips();
+            }
+        }
+    }
+
+    /// Figures about the delays of a flow.
+    pub(in crate::packet) fn delay_figures(&self, flow: usize) -> DelayFigures {
+        let Some(FlowDelays { one_way, round_trips }) = self.delays.get(flow) else { return DelayFigures::UNKNOWN };
+        let round_trips = match &self.flows[flow].state {
+            FlowState::Tcp(connection) => connection.sender.rtt().recorded(),
+            FlowState::Finished(_) => Some(round_trips),
+            FlowState::Pending | FlowState::Udp(_) | FlowState::Message(_) => None,
+        };
+        DelayFigures::new(one_way, round_trips)
     }
 }
 
@@ -91,7 +112,7 @@ impl Hosts {
         #[cfg(test)]
         {
             context.network.count_at_hosts(0, 1);
-            context.network.log_at_host(crate::packet::engine::network::HostEvent::Come(packet));
+            context.network.log_at_host(crate::packet::engine::network::HostEvent::Come(packet, context.now()));
         }
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
@@ -101,7 +122,10 @@ impl Hosts {
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].state {
-            FlowState::Udp(datagrams) => datagrams.take(packet.segment()),
+            FlowState::Udp(datagrams) => {
+                datagrams.take(packet.segment());
+                context.network.discard(packet);
+            }
             FlowState::Message(_) => self.deliver_to_message(words, context),
             FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
@@ -118,6 +142,9 @@ impl Hosts {
     fn deliver_data<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         let index = packet.flow();
+        if packet.has(HAS_SACK) && !self.delays.is_empty() {
+            self.record_delay(&packet, context);
+        }
         let flow = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
@@ -142,6 +169,16 @@ impl Hosts {
         }
         if has_ended {
             self.on_delivered(index, context);
+        }
+    }
+
+    /// Records the delay of a data packet that arrives before its flow retires.
+    #[inline(never)]
+    fn record_delay<L: EventLoop>(&mut self, packet: &Packet, context: &HostContext<L>) {
+        let has_retired = matches!(self.flows[packet.flow() as usize].state, FlowState::Finished(_));
+        let counts = delays::counts(packet) && !has_retired;
+        if let Some(sent) = context.network.pool().sent(packet.number()).filter(|_| counts) {
+            self.delays[packet.flow() as usize].one_way.record(sent, context.now());
         }
     }
 
@@ -383,6 +420,9 @@ impl Hosts {
                 let random = Stream::new(context.spec.seed, Purpose::Congestion, u64::from(index));
                 let mut sender = Sender::new(stack, paths, random);
                 sender.share_settings(&mut self.common_settings[stack_index]);
+                if !self.delays.is_empty() {
+                    sender.record_round_trips();
+                }
                 let writer = if group.application.writes_at_once() {
                     let sizes = context.network.sizes(index);
                     sender.write(context.now(), sizes.segments());
@@ -436,9 +476,15 @@ impl Hosts {
             return; // there was one more at this instant
         }
         let mut next = Time::NEVER;
-        let Hosts { flows, done, .. } = self;
+        let Hosts { flows, done, delays, .. } = self;
         done.retain(|(at, flow)| {
             let state = &mut flows[*flow as usize].state;
+            if *at <= now
+                && let (FlowState::Tcp(connection), Some(delays)) = (&*state, delays.get_mut(*flow as usize))
+                && let Some(recorded) = connection.sender.rtt().recorded()
+            {
+                delays.round_trips = recorded.clone();
+            }
             if *at <= now && matches!(state, FlowState::Tcp(_) | FlowState::Message(_)) {
                 let counters = state.counters(now, context.network.sizes(*flow).last_segment);
                 *state = FlowState::Finished(Box::new(counters));

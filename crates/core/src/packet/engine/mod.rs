@@ -247,7 +247,7 @@ impl<L: EventLoop> Engine<L> {
             NetworkEvent::WarmedUp => {
                 observers.observations.on_warmed_up(now, hosts.flows(), network.links_view());
                 hosts.forget_peaks();
-                network.forget_longest_waits();
+                network.forget_waits();
             }
             NetworkEvent::Sample => {
                 observers.observations.on_sample(spec, now, hosts.flows(), network.links_view());

@@ -39,10 +39,10 @@ pub struct Network {
 /// A packet at a host.
 #[cfg(test)]
 pub(in crate::packet) enum HostEvent {
-    /// A host sends it, with the number that selectors see.
-    Sent(Packet, u32),
-    /// The packet has reached its host.
-    Come(Packet),
+    /// A host sends it at this time, with the number that selectors see.
+    Sent(Packet, u32, Time),
+    /// The packet has reached its host at this time.
+    Come(Packet, Time),
 }
 
 /// A link, with the state that its queue needs to accept packets.
@@ -496,9 +496,9 @@ impl Network {
         Some(Measurement { due, computes, estimates: has_sampled.then(|| controller.estimates()) })
     }
 
-    /// Resets the longest waits when the warm-up is over.
-    pub(in crate::packet) fn forget_longest_waits(&mut self) {
-        self.links.iter_mut().for_each(Link::forget_longest_wait);
+    /// Resets the waits when the warm-up is over.
+    pub(in crate::packet) fn forget_waits(&mut self) {
+        self.links.iter_mut().for_each(Link::forget_waits);
     }
 }
 

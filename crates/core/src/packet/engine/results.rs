@@ -1,7 +1,9 @@
 //! The result tables of a run, as of now.
 
+use crate::histogram::Histogram;
 use crate::packet::engine::idle::IdleRoutes;
 use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::hosts::delays::DelayFigures;
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowIdentity};
 use crate::packet::link::packet_sizes::PacketSizes;
 use crate::packet::link::{LinkCounters, LinksView};
@@ -51,6 +53,7 @@ pub(in crate::packet) struct FlowRow {
     idle_completion: Option<Duration>,
     /// Payload bytes since the end of the warm-up.
     bytes: u64,
+    delays: DelayFigures,
     /// The measured time between its start and its end.
     measured: Duration,
 }
@@ -104,6 +107,24 @@ columns! {
         srtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = row.total.srtt_s.unwrap_or(f64::NAN);
         /// Least RTT measured, warm-up included.
         min_rtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = row.total.min_rtt_s.unwrap_or(f64::NAN);
+        /// Median RTT sample of the sender.
+        rtt_median_s: Number in "s", unknown "no `delays` in `[run]`; UDP; messages; no RTT measured", of sender = row.delays.round_trips[0];
+        /// 95th percentile of its RTT samples.
+        rtt_p95_s: Number in "s", unknown "no `delays` in `[run]`; UDP; messages; no RTT measured", of sender = row.delays.round_trips[1];
+        /// 99th percentile of its RTT samples.
+        rtt_p99_s: Number in "s", unknown "no `delays` in `[run]`; UDP; messages; no RTT measured", of sender = row.delays.round_trips[2];
+        /// Mean one-way delay of the data packets that arrived, retransmissions included, from their host to the other.
+        delay_mean_s: Number in "s", unknown "no `delays` in `[run]`; nothing arrived" = row.delays.mean;
+        /// Median one-way delay: half of the packets took no longer. Percentiles are exact to 0.4 %.
+        delay_median_s: Number in "s", unknown "no `delays` in `[run]`; nothing arrived" = row.delays.percentiles[0];
+        /// 95th percentile of the one-way delays.
+        delay_p95_s: Number in "s", unknown "no `delays` in `[run]`; nothing arrived" = row.delays.percentiles[1];
+        /// 99th percentile of the one-way delays.
+        delay_p99_s: Number in "s", unknown "no `delays` in `[run]`; nothing arrived" = row.delays.percentiles[2];
+        /// Greatest one-way delay.
+        delay_max_s: Number in "s", unknown "no `delays` in `[run]`; nothing arrived" = row.delays.greatest;
+        /// Interarrival jitter (RFC 3550, section 6.4.1), last value: a moving mean of how much the delays of successive packets differ.
+        jitter_s: Number in "s", unknown "no `delays` in `[run]`; fewer than two packets arrived" = row.delays.jitter;
         /// Congestion window, last value.
         cwnd_segments: Number in "segments", unknown "UDP; not started", of sender = row.total.cwnd.unwrap_or(f64::NAN);
         /// Share of the sender's time in which the receiver's window held it back. That time begins with the flow or the end of the warm-up. It
@@ -199,6 +220,8 @@ pub(in crate::packet) struct LinkRow {
     spec: LinkSpec,
     total: LinkCounters,
     warm: LinkCounters,
+    /// Median, 95th and 99th percentile of the waits.
+    waits: [f64; 3],
 }
 
 columns! {
@@ -235,6 +258,12 @@ columns! {
         /// Mean wait before transmission: of all packets that entered the queue, even if it lasts beyond the end of the run. With CoDel and
         /// trimming, of all packets that left the queue.
         queue_delay_mean_s: Number in "s", unknown "there was none" = row.mean_wait_s();
+        /// Median of these waits: half of the packets waited no longer. Percentiles are exact to 0.4 %.
+        queue_delay_median_s: Number in "s", unknown "no `delays` in `[run]`; there was none" = row.waits[0];
+        /// 95th percentile of these waits.
+        queue_delay_p95_s: Number in "s", unknown "no `delays` in `[run]`; there was none" = row.waits[1];
+        /// 99th percentile of these waits.
+        queue_delay_p99_s: Number in "s", unknown "no `delays` in `[run]`; there was none" = row.waits[2];
         /// Longest such wait.
         queue_delay_max_s: Number in "s" = row.total.wait_max.as_secs();
     }
@@ -248,7 +277,8 @@ impl LinkRow {
     fn utilisation(&self) -> f64 {
         let busy = self.total.busy - self.warm.busy;
         let possible = self.total.possible - self.warm.possible;
-        if possible.0 > 0 { busy.as_secs() / possible.as_secs() } else { f64::NAN }
+        // A shaper lets a burst pass in addition.
+        if possible.0 > 0 { (busy.as_secs() / possible.as_secs()).min(1.0) } else { f64::NAN }
     }
 
     fn queue_drops(&self) -> u64 {
@@ -333,6 +363,7 @@ impl<L: EventLoop> Engine<L> {
             end: flow.end,
             idle_completion,
             bytes: payload(&total) - payload(&warm),
+            delays: self.hosts.delay_figures(index),
             measured: flow.end.min(self.clock.now()) - measured_from,
             total,
             warm,
@@ -377,6 +408,7 @@ pub(in crate::packet) fn link_table(spec: &RunSpec, now: Time, links: LinksView,
         spec: spec.links[index].clone(),
         total,
         warm: observations.warm_link(index),
+        waits: links.links[index].waits().map_or([f64::NAN; 3], Histogram::percentiles_s),
     };
     Table::of(LINKS, links.counters(now).enumerate().map(row))
 }

@@ -1,6 +1,7 @@
 //! The counters of a link, and the state of its queue for samples.
 
 use super::Link;
+use crate::histogram::Histogram;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link_state::estimate::Reading;
@@ -107,9 +108,25 @@ impl Link {
         self.counters.wait_max = self.counters.wait_max.max(wait);
     }
 
-    /// Restarts the longest wait at the end of the warm-up.
-    pub fn forget_longest_wait(&mut self) {
+    /// Counts the wait of a packet that enters the FIFO, if waits are recorded.
+    #[inline(always)]
+    pub(super) fn record_wait(&mut self, wait: Duration) {
+        if let Some(waits) = &mut self.waits {
+            waits.record(wait);
+        }
+    }
+
+    /// The waits since the end of the warm-up, if they are recorded.
+    pub fn waits(&self) -> Option<&Histogram> {
+        self.waits.as_deref()
+    }
+
+    /// Restarts the waits at the end of the warm-up, and the longest one.
+    pub fn forget_waits(&mut self) {
         self.counters.wait_max = Duration::ZERO;
+        if let Some(waits) = &mut self.waits {
+            **waits = Histogram::default();
+        }
     }
 
     /// Number of packets that have entered the FIFO, without packets that a failure removed.

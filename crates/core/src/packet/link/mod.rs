@@ -29,6 +29,7 @@ mod transmit;
 pub mod varying;
 mod wire;
 
+use crate::histogram::Histogram;
 use crate::packet::link::backlog::Backlog;
 use crate::packet::link::counters::Meter;
 use crate::packet::link::fifo::{Fifo, FifoStore};
@@ -98,6 +99,8 @@ pub struct Link {
     backlog: Option<Box<Backlog>>,
     /// Only if a routing measures the link.
     meter: Option<Box<Meter>>,
+    /// Only if the run asks for delays: the waits since the end of the warm-up.
+    waits: Option<Box<Histogram>>,
     /// Only if the rate or the delay varies.
     varying: Option<Box<Varying>>,
     discipline: Discipline,
@@ -146,6 +149,7 @@ impl Link {
             delivered_last: (Time::ZERO, 0),
             backlog: (needs_backlog && varying.is_none()).then(Box::default),
             meter: None,
+            waits: None,
             varying,
             discipline,
         };
@@ -159,12 +163,14 @@ impl Link {
             && !self.delivers_early
             && !self.watched
             && self.meter.is_none()
+            && self.waits.is_none()
             && self.varying.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
         self.uninstrumented = self.simple && !self.captured && !self.loses;
     }
 
-    /// Whether the link is up, neither measured nor watched, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. Then
+    /// Whether the link is up, neither measured nor watched, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. No
+    /// waits are recorded. Then
     /// [`Self::offer`] and [`Self::fifo`] are all that it needs.
     #[inline(always)]
     pub fn is_simple(&self) -> bool {
@@ -270,6 +276,12 @@ impl Link {
     /// Measures the link's delay, from the start of the run.
     pub fn measure(&mut self) {
         self.meter = Some(Box::default());
+        self.classify();
+    }
+
+    /// Records the wait of each packet, from now on.
+    pub fn record_waits(&mut self) {
+        self.waits = Some(Box::default());
         self.classify();
     }
 

@@ -93,7 +93,8 @@ impl Link {
             if let Discipline::AtService(queue) = &mut self.discipline {
                 queue.pass(packet, size, &coming, sizes);
             }
-            self.transmit_on_any(now, packet, size, fifos);
+            let wait = self.transmit_on_any(now, packet, size, fifos);
+            self.record_wait(wait);
             self.record_offer(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.on_enter(size, &self.fifo);

@@ -1,12 +1,14 @@
 //! The SACK blocks of ACKs in flight. Most ACKs have none, so a packet carries only a handle. The pool also stores the windows and
-//! timestamps of Linux's packets.
+//! timestamps of Linux's packets, and when data was sent if a run asks for delays.
 //!
 //! When slow starts overshoot, more ACKs with blocks are in flight than there are flows. An entry has space for three blocks, which
 //! suffices unless a duplicate is reported. Then the fourth block needs an entry of a second list.
 
+use crate::packet::link::packet::{HAS_SACK, Packet};
 use crate::prefetch::prefetch;
 use crate::tcp::receiver::{Announcement, MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::scoreboard::Range;
+use crate::units::Time;
 
 /// The blocks of one ACK.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +37,17 @@ pub struct SackPool {
     four_blocks: Vec<SackBlocks>,
     /// Announcements by index, up to the greatest index that was stored.
     announcements: Vec<Announcement>,
+    /// When packets were sent, by index, up to the greatest index of a stamped packet.
+    sent: Vec<Time>,
     free_four_blocks: Vec<u32>,
+}
+
+/// The entry of a packet, outside of any pool.
+pub struct SackRecord {
+    blocks: SackBlocks,
+    number: u32,
+    announcement: Option<Announcement>,
+    sent: Option<Time>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -56,6 +68,7 @@ impl Default for SackPool {
             free: NONE,
             four_blocks: Vec::new(),
             announcements: Vec::new(),
+            sent: Vec::new(),
             free_four_blocks: Vec::new(),
         }
     }
@@ -85,6 +98,50 @@ impl SackPool {
         }
         self.announcements[index] = announcement;
         handle | ANNOUNCES
+    }
+
+    /// Stores when a packet was sent. It gets an entry if it has none.
+    pub fn stamp(&mut self, packet: &mut Packet, now: Time) {
+        if !packet.has(HAS_SACK) {
+            packet.set_number(self.put_with(packet.number(), |_| 0) | DUPLICATE);
+            packet.set_flags(HAS_SACK);
+        }
+        self.set_sent(packet.number(), now);
+    }
+
+    fn set_sent(&mut self, handle: u32, sent: Time) {
+        let index = (handle >> INDEX_BIT) as usize;
+        if self.sent.len() <= index {
+            self.sent.resize(index + 1, Time::NEVER);
+        }
+        self.sent[index] = sent;
+    }
+
+    /// When the packet with this handle was sent; `None` if packets are not [stamped](Self::stamp).
+    pub fn sent(&self, handle: u32) -> Option<Time> {
+        self.sent.get((handle >> INDEX_BIT) as usize).copied()
+    }
+
+    /// Removes the entry of a handle, which goes to another pool.
+    pub fn remove(&mut self, handle: u32) -> SackRecord {
+        let (number, announcement, sent) = (self.number(handle), self.announcement(handle), self.sent(handle));
+        let mut blocks = SackBlocks::default();
+        self.take(handle, &mut blocks);
+        SackRecord { blocks, number, announcement, sent }
+    }
+
+    /// Adds the entry of another pool. Returns its handle.
+    pub fn add(&mut self, record: &SackRecord) -> u32 {
+        let SackRecord { blocks, number, announcement, sent } = record;
+        let handle = match announcement {
+            Some(announcement) => self.put_announcing(blocks, *number, *announcement),
+            None if blocks.is_empty() => self.put_with(*number, |_| 0) | DUPLICATE,
+            None => self.put(blocks, *number),
+        };
+        if let Some(sent) = sent {
+            self.set_sent(handle, *sent);
+        }
+        handle
     }
 
     /// The announcement of the packet with this handle, if it has one.

@@ -92,9 +92,12 @@ impl Link {
             self.counters.marks += 1;
         }
         let size = sizes[packet.flow() as usize].of(&packet);
-        self.transmit_on_any(now, packet, size, fifos);
+        // A packet that a shaper holds waits on.
+        let held = self.transmit_on_any(now, packet, size, fifos);
         self.record_offer(since);
         self.count_wait(now - since);
+        self.counters.wait_max = self.counters.wait_max.max(now - since + held);
+        self.record_wait(now - since + held);
         if let Some(varying) = &mut self.varying {
             varying.plan_service(now);
         }

@@ -1,4 +1,4 @@
-//! A link whose rate or delay varies: with a schedule of its rate, a schedule of its delay, or jitter.
+//! A link whose rate or delay varies: with a schedule of its rate, a schedule of its delay, jitter, or a shaper in front of a faster line.
 //!
 //! A packet has the delay of the instant when it departs. Without reordering it does not overtake the packet before it: if it would, it arrives a
 //! picosecond after it. Events have the order of (time, kind, link), so no two packets of a link may arrive at the same instant. Departures cannot be
@@ -9,7 +9,7 @@ use super::jitter::Jitter;
 use super::schedule::{Capacity, Steps, delays, work};
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
-use crate::spec::{LinkId, LinkSpec, ScheduleSpec};
+use crate::spec::{LinkId, LinkSpec, ScheduleSpec, ShaperKind, ShaperSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub(super) struct Varying {
     capacity: Arc<Capacity>,
     delay: Arc<Steps>,
     jitter: Option<Jitter>,
+    shaper: Option<Shaper>,
     /// The mean rate, at which [`Self::busy`] counts.
     mean: Rate,
     /// The departures and sizes of packets that had not departed when the link was looked at last, and their bytes.
@@ -47,20 +48,35 @@ pub(super) struct Varying {
     next_service: Time,
 }
 
+/// A token bucket in front of a line.
+struct Shaper {
+    kind: ShaperKind,
+    /// The work for which the bucket holds tokens.
+    burst: u128,
+    line: Rate,
+    /// When the line has transmitted all packets.
+    free: Time,
+}
+
 impl Varying {
     /// `None` for a link of fixed rate and delay.
     pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, link: LinkId) -> Option<Box<Varying>> {
-        let varies = spec.rate_schedule.is_some() || spec.delay_schedule.is_some() || spec.jitter.is_some();
         let capacity = match spec.rate_schedule {
             Some(index) => schedules.0[index].0.clone(),
             None => Arc::new(Capacity::constant(spec.rate)),
         };
         let delay = spec.delay_schedule.and_then(|index| schedules.0[index].1.clone());
-        varies.then(|| {
+        spec.varies().then(|| {
             Box::new(Varying {
                 capacity,
                 delay: delay.unwrap_or_else(|| Arc::new(Steps::constant(spec.delay.0))),
                 jitter: spec.jitter.clone().map(|spec| Jitter::new(spec, seed, link)),
+                shaper: spec.shaper.map(|ShaperSpec { kind, burst, line }| Shaper {
+                    kind,
+                    burst: work(burst),
+                    line,
+                    free: Time::ZERO,
+                }),
                 mean: spec.rate,
                 departures: VecDeque::new(),
                 bytes: 0,
@@ -84,12 +100,15 @@ impl Varying {
     }
 
     pub fn least_transmission(&self, bytes: u64) -> Duration {
-        self.capacity.least_transmission(bytes)
+        match &self.shaper {
+            Some(shaper) => shaper.line.serialization_delay(bytes),
+            None => self.capacity.least_transmission(bytes),
+        }
     }
 
     /// All that the transmitter can transmit in a span of time and `earlier`, divided by the span; bit/s, rounded up.
     pub fn most_rate(&self, from: Time, to: Time, earlier: Duration) -> Rate {
-        let most = self.capacity.work_by(to) - self.capacity.work_before(from - earlier);
+        let most = self.capacity.work_by(to) - self.capacity.work_before(from - earlier) + self.burst();
         Rate(u64::try_from(most.div_ceil(u128::from((to - from).0.max(1)))).unwrap_or(u64::MAX))
     }
 
@@ -131,9 +150,14 @@ impl Varying {
         self.overtaken
     }
 
-    /// Records that the transmitter was idle until now.
-    fn be_idle(&mut self, now: Time) {
-        let before = self.capacity.work_before(now);
+    /// The work that a shaper allows after its time.
+    fn burst(&self) -> u128 {
+        self.shaper.as_ref().map_or(0, |shaper| shaper.burst)
+    }
+
+    /// Records that the transmitter was idle until now, except for `later`, the work that a shaper still allows.
+    fn be_idle(&mut self, now: Time, later: u128) {
+        let before = self.capacity.work_before(now).saturating_sub(later);
         self.unused += before.saturating_sub(self.at);
         self.at = self.at.max(before);
     }
@@ -141,6 +165,9 @@ impl Varying {
     /// Removes all packets.
     pub fn fail(&mut self, now: Time) {
         self.at = self.at.min(self.capacity.work_by(now));
+        if let Some(shaper) = &mut self.shaper {
+            shaper.free = shaper.free.min(now);
+        }
         self.departures.clear();
         self.bytes = 0;
         self.last_arrival = Time::ZERO;
@@ -151,10 +178,19 @@ impl Varying {
         self.next_service
     }
 
-    /// Time at which the transmitter begins a packet that arrives now.
+    /// Time at which a packet that arrives now leaves the queue.
     pub fn begins_at(&mut self, now: Time) -> Time {
-        self.be_idle(now);
-        self.capacity.begins(self.at)
+        match &self.shaper {
+            Some(Shaper { kind: ShaperKind::Tbf, free, .. }) => (*free).max(now),
+            _ => self.begins_with(now, 0),
+        }
+    }
+
+    /// Time at which the transmitter begins a packet that arrives now, if the bucket of a shaper must have this work.
+    fn begins_with(&mut self, now: Time, least: u128) -> Time {
+        self.be_idle(now, self.burst().saturating_sub(least));
+        let begin = self.capacity.begins(self.at);
+        self.shaper.as_ref().map_or(begin, |shaper| begin.max(shaper.free).max(now))
     }
 
     /// Determines when the next packet that waits is served, if it came by now.
@@ -164,9 +200,14 @@ impl Varying {
 
     /// Transmits a packet after all packets before it. Returns when its transmission begins, when it departs, and when it arrives.
     fn transmit(&mut self, now: Time, size: u32) -> (Time, Time, Time) {
-        let begin = self.begins_at(now);
-        let (departure, at) = self.capacity.ends(self.at + work(u64::from(size)));
+        let needs_bytes = matches!(self.shaper, Some(Shaper { kind: ShaperKind::Tbf, .. }));
+        let begin = self.begins_with(now, if needs_bytes { work(u64::from(size)) } else { 0 });
+        let (mut departure, at) = self.capacity.ends(self.at + work(u64::from(size)));
         self.at = at;
+        if let Some(shaper) = &mut self.shaper {
+            departure = begin + shaper.line.serialization_delay(u64::from(size));
+            shaper.free = departure;
+        }
         self.backlog(now);
         self.departures.push_back((departure, size));
         self.bytes += u64::from(size);
@@ -183,11 +224,19 @@ impl Varying {
 }
 
 impl Link {
-    /// [`Link::transmit`] for any link. A link that varies inserts the packet into the FIFO in front of packets that arrive later.
-    pub(super) fn transmit_on_any(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) {
+    /// [`Link::transmit`] for any link. A link that varies inserts the packet into the FIFO in front of packets that arrive later. Returns how
+    /// long the packet waits.
+    pub(super) fn transmit_on_any(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        size: u32,
+        fifos: &mut FifoStore,
+    ) -> Duration {
         let Some(varying) = &mut self.varying else {
+            let wait = self.busy_until - now;
             self.transmit(now, packet, size, fifos);
-            return;
+            return wait;
         };
         let (begin, departure, arrival) = varying.transmit(now, size);
         packet.set_arrival(arrival);
@@ -195,5 +244,6 @@ impl Link {
         self.count_wait(begin - now);
         (self.busy_until, self.last_size) = (departure, size);
         self.counters.bytes += u64::from(size);
+        begin - now
     }
 }

@@ -24,7 +24,8 @@ pub(in crate::packet) fn payload_bytes(
 
 /// The share of a time in which a link could transmit; 0 without such a time.
 fn share(busy: Duration, possible: Duration) -> f64 {
-    if possible == Duration::ZERO { 0.0 } else { busy.as_secs() / possible.as_secs() }
+    // A shaper lets a burst pass in addition.
+    if possible == Duration::ZERO { 0.0 } else { (busy.as_secs() / possible.as_secs()).min(1.0) }
 }
 
 /// The state of one run's records.

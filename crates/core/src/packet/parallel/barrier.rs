@@ -8,9 +8,8 @@ use super::patience::{Patience, Worked};
 use crate::packet::engine::Engine;
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::packet::{HAS_SACK, Packet};
-use crate::packet::link::sack_pool::SackPool;
+use crate::packet::link::sack_pool::{SackPool, SackRecord};
 use crate::spec::LinkId;
-use crate::tcp::receiver::{Announcement, SackBlocks};
 use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,7 +23,7 @@ struct Mailbox {
     /// For each link, the number of its packets.
     counts: Vec<(LinkId, usize)>,
     /// The SACK pool's entries of these packets, in their order: blocks, numbers and announcements.
-    sacks: Vec<(SackBlocks, u32, Option<Announcement>)>,
+    sacks: Vec<SackRecord>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
     /// Flows that have started after others, and when.
@@ -246,10 +245,7 @@ impl Mailbox {
     #[inline(always)]
     fn put(&mut self, pool: &mut SackPool, packet: Packet) {
         if packet.has(HAS_SACK) {
-            let (number, announcement) = (pool.number(packet.number()), pool.announcement(packet.number()));
-            let mut blocks = SackBlocks::default();
-            pool.take(packet.number(), &mut blocks);
-            self.sacks.push((blocks, number, announcement));
+            self.sacks.push(pool.remove(packet.number()));
         }
         self.packets.push(packet);
     }
@@ -279,12 +275,8 @@ impl Engine<EpochLoop> {
         for (link, count) in mailbox.counts.drain(..) {
             for mut packet in packets.by_ref().take(count) {
                 if packet.has(HAS_SACK) {
-                    let (blocks, number, announcement) = sacks.next().expect("SACK blocks are sent with their ACK");
-                    let pool = self.network.pool_mut();
-                    packet.set_number(match announcement {
-                        Some(announcement) => pool.put_announcing(&blocks, number, announcement),
-                        None => pool.put(&blocks, number),
-                    });
+                    let record = sacks.next().expect("SACK blocks are sent with their ACK");
+                    packet.set_number(self.network.pool_mut().add(&record));
                 }
                 self.network.put_on_wire(link, packet);
             }

@@ -40,6 +40,7 @@ pub fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
         rate_schedule: None,
         delay_schedule: None,
         jitter: None,
+        shaper: None,
     }
 }
 

@@ -1,7 +1,9 @@
-//! Properties of every run: links against a naive queue, conservation of packets, both loops against each other, and measured links.
+//! Properties of every run: links against a naive queue, conservation of packets, both loops against each other, measured links, and delays.
 
 mod agreement;
 mod conservation;
+mod delays;
+mod disciplines;
 pub mod link_oracle;
 mod measuring;
 pub mod random_run;

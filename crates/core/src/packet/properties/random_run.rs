@@ -28,7 +28,47 @@ fn queue() -> impl Strategy<Value = Value> {
         ),
         (1u32..40, 1u32..3).prop_map(|(limit, control)| json!({"discipline": "trimming", "limit": {"packets": limit},
             "trim": true, "control": control, "mark_from": 0.1, "mark_to": 0.6})),
+        (flow_queue(), limit(), any::<bool>()).prop_map(|(mut queue, limit, ecn)| {
+            queue["limit"] = limit;
+            if queue.get("ecn").is_some() {
+                queue["ecn"] = json!(ecn);
+            }
+            queue
+        }),
     ]
+}
+
+/// A small limit, in packets or bytes.
+fn limit() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (1u32..40).prop_map(|limit| json!({"packets": limit})),
+        (1500u64..30_000).prop_map(|limit| json!({"bytes": limit})),
+    ]
+}
+
+/// A discipline whose time scale is so short that it acts in a short run, and with so few queues that flows collide.
+fn flow_queue() -> impl Strategy<Value = Value> {
+    let (target, interval, quantum) = (2 * MS, 20 * MS, 700);
+    let pie = json!({"target": target, "tupdate": 5 * MS, "alpha": 8, "beta": 20, "ecn": false});
+    let mut fq_pie = pie.clone();
+    fq_pie["quantum"] = json!(quantum);
+    fq_pie["flows"] = json!(3);
+    let named = |name: &str, mut settings: Value| {
+        settings["discipline"] = json!(name);
+        settings
+    };
+    prop::sample::select(vec![
+        named(
+            "fq-codel",
+            json!({"target": target, "interval": interval, "quantum": quantum, "flows": 3, "drop_batch": 4, "ecn": true}),
+        ),
+        named("pie", pie),
+        named("fq-pie", fq_pie),
+        named("fq", json!({"flow_limit": 8, "quantum": quantum, "orphan_mask": 2, "refill_delay": 5 * MS})),
+        named("sfq", json!({"divisor": 4, "flows": 2, "depth": 8, "perturb": 100 * MS})),
+        named("cake", json!({"rtt": interval})),
+        named("ared", json!({"probability": 0.3, "ecn": false})),
+    ])
 }
 
 /// Any loss process.
@@ -141,8 +181,14 @@ fn jitter() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A link that varies: its number, the schedules of its rate and its delay, and its jitter.
-type Variation = (usize, Option<Value>, Option<Value>, Option<Value>);
+/// A link that varies: its number, the schedules of its rate and its delay, its jitter, and the burst of its shaper.
+type Variation = (usize, Option<Value>, Option<Value>, Option<Value>, Option<Value>);
+
+/// Any shaper.
+fn shaper() -> impl Strategy<Value = Value> {
+    let kind = prop::sample::select(vec!["htb", "tbf"]);
+    (kind, 0u64..6000).prop_map(|(kind, burst)| json!({"kind": kind, "burst": burst, "line": 100_000_000_000u64}))
+}
 
 fn variations() -> impl Strategy<Value = Vec<Variation>> {
     let delay = prop_oneof![4 => (1u64..30).prop_map(|delay| delay * MS), 1 => 16u64..MS];
@@ -150,8 +196,13 @@ fn variations() -> impl Strategy<Value = Vec<Variation>> {
         delays["linear"] = json!(linear);
         delays
     });
-    let variation =
-        (any::<usize>(), prop::option::of(rate_schedule()), prop::option::of(delays), prop::option::of(jitter()));
+    let variation = (
+        any::<usize>(),
+        prop::option::of(rate_schedule()),
+        prop::option::of(delays),
+        prop::option::of(jitter()),
+        prop::option::of(shaper()),
+    );
     prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(variation, 1..4)]
 }
 
@@ -194,6 +245,7 @@ struct Plan {
     seed: u64,
     warm_up: u64,
     sampled: bool,
+    delays: bool,
     routing: Value,
     traffic: Vec<(Value, Value, u32, u64, Option<u64>, usize)>,
     events: Vec<(u64, Value, usize)>,
@@ -214,11 +266,12 @@ fn plan() -> impl Strategy<Value = Plan> {
     ];
     let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, action, any::<usize>()), 1..5)];
     let captures = prop::collection::vec(any::<usize>(), 0..3);
-    (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures, variations()).prop_map(
-        |(seed, warm_up, sampled, routing, traffic, events, captures, variations)| Plan {
+    (any::<u64>(), 0u64..40, any::<[bool; 2]>(), routing, traffic(), events, captures, variations()).prop_map(
+        |(seed, warm_up, [sampled, delays], routing, traffic, events, captures, variations)| Plan {
             seed,
             warm_up,
             sampled,
+            delays,
             routing,
             traffic,
             events,
@@ -265,10 +318,12 @@ impl Plan {
             .map(|(at, action, link)| json!({"at": at * MS, "action": action, "links": [link % links.len()]}))
             .collect();
         let (mut links, mut schedules) = (links.to_vec(), Vec::new());
-        for (index, rate, delay, jitter) in &self.variations {
+        for (index, rate, delay, jitter, shaper) in &self.variations {
             let link = index % links.len();
             links[link]["jitter"] = json!(jitter);
-            if links[link]["delay"] == 0 && rate.as_ref().is_some_and(|rate| rate["kind"] == "opportunities") {
+            let has_trace = rate.as_ref().is_some_and(|rate| rate["kind"] == "opportunities");
+            links[link]["shaper"] = json!(shaper.as_ref().filter(|_| !has_trace));
+            if links[link]["delay"] == 0 && has_trace {
                 links[link]["delay"] = json!(MS / 1000); // no packet may cross a link in no time
             }
             // Schedules of rates have even indexes, those of delays odd ones.
@@ -281,7 +336,7 @@ impl Plan {
         }
         json!({
             "seed": self.seed, "duration": 1000 * MS, "warm_up": self.warm_up * 10 * MS,
-            "sample": self.sampled.then_some(70 * MS),
+            "sample": self.sampled.then_some(70 * MS), "delays": self.delays,
             "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
             "schedules": schedules,
             "routings": [self.routing], "traffic": groups, "events": events,
@@ -374,6 +429,10 @@ pub fn hasten(value: &mut Value, by: u64) {
         "up_to",
         "mean",
         "deviation",
+        "tupdate",
+        "refill_delay",
+        "perturb",
+        "rtt",
     ];
     match value {
         Value::Object(fields) => {
@@ -415,7 +474,7 @@ fn hasten_schedules(schedules: &mut Value, by: u64) {
 /// A run of links whose rates and delays are fixed.
 pub fn without_variations(mut spec: Value) -> Value {
     for link in spec["links"].as_array_mut().into_iter().flatten() {
-        for key in ["rate_schedule", "delay_schedule", "jitter"] {
+        for key in ["rate_schedule", "delay_schedule", "jitter", "shaper"] {
             link[key] = Value::Null;
         }
     }

@@ -332,3 +332,28 @@ proptest! {
         }
     }
 }
+
+/// 8 Mbit/s fill a bucket of 2000 bytes; the line takes 0.1 ms for a packet of 1000. With tbf two packets leave at once, and the third when the bucket has
+/// its bytes, 1 ms after the start. With htb it leaves at once too, because the bucket is not below zero, and the fourth once it is no longer.
+#[test]
+fn a_shaper_lets_its_burst_pass_at_the_rate_of_the_line() {
+    let tenth = MS / 10;
+    for (kind, begins) in [("htb", [0, 1, 2, 10, 20]), ("tbf", [0, 1, 10, 20, 30])] {
+        let changes = json!({"shaper": {"kind": kind, "burst": 2000, "line": 80_000_000}});
+        let start = 1000 * MS;
+        let (arrivals, _) = through(&changes, &json!([]), 1000, &[(start, 1000); 5]);
+        let expected = begins.map(|begin| start + (begin + 1) * tenth + 3 * MS);
+        assert_eq!(arrivals.iter().map(|(_, at)| *at).collect::<Vec<_>>(), expected, "{kind}");
+    }
+}
+
+proptest! {
+    /// A bucket that holds nothing, in front of a line of the same rate, changes nothing.
+    #[test]
+    fn a_shaper_without_burst_is_a_plain_link(gaps in prop::collection::vec((0u64..3 * MS, 40u16..1500), 1..100)) {
+        let mut at = 0;
+        let coming: Vec<(u64, u16)> = gaps.into_iter().map(|(gap, size)| { at += gap; (at, size) }).collect();
+        let shaped = json!({"shaper": {"kind": "htb", "burst": 0, "line": 8_000_000}});
+        prop_assert_eq!(through(&shaped, &json!([]), 20, &coming), through(&json!({}), &json!([]), 20, &coming));
+    }
+}

@@ -35,7 +35,7 @@ impl RttEstimate {
     #[inline(never)]
     pub(super) fn sample_deviation(&mut self, rtt: Duration) {
         let least = self.bounds.granularity;
-        let Some(margin) = &mut self.deviation else { return };
+        let Some(margin) = self.extension.as_mut().and_then(|extension| extension.deviation.as_mut()) else { return };
         if self.samples == 0 {
             (self.smoothed, self.minimum) = (rtt, rtt);
             margin.deviation = rtt * 2;

@@ -11,6 +11,7 @@ from anabranch.pages.report.chart.empirical import distributions
 from anabranch.pages.report.chart.load_map import link_map
 from anabranch.pages.report.chart.measure import Measure, digits, rate, seconds, three_digits, with_interval
 from anabranch.pages.report.chart.over_time import link_estimates, link_time_series, time_series
+from anabranch.pages.report.chart.ranges import delay_ranges
 from anabranch.pages.report.chart.sizes import by_size
 from anabranch.pages.report.chart.timeline import route_timeline
 from anabranch.pages.report.chart.trade_off import pareto
@@ -21,6 +22,7 @@ __all__ = [
     "UPRIGHT_BARS",
     "Measure",
     "by_size",
+    "delay_ranges",
     "digits",
     "distinct_colours",
     "distributions",

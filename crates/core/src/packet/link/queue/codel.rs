@@ -23,13 +23,18 @@ crate::parameters! {
 }
 
 fn is_ordered(parameters: &Parameters) -> Result<(), String> {
-    if parameters.target == Duration::ZERO {
+    check_target(parameters.target, parameters.interval)
+}
+
+/// Refuses a target that is zero or above the interval.
+///
+/// # Errors
+/// Names both values.
+pub fn check_target(target: Duration, interval: Duration) -> Result<(), String> {
+    if target == Duration::ZERO {
         return Err("target must be greater than zero".into());
     }
-    if parameters.target > parameters.interval {
-        return Err(format!("target {} must not exceed interval {}", parameters.target, parameters.interval));
-    }
-    Ok(())
+    if target > interval { Err(format!("target {target} must not exceed interval {interval}")) } else { Ok(()) }
 }
 
 impl Build for Parameters {
@@ -55,11 +60,8 @@ struct CodelQueue {
 
 impl AtService for CodelQueue {
     fn admit(&mut self, packet: &mut Packet, coming: &Coming, sizes: &FlowSizes, _: &mut Vec<Packet>) -> Admission {
-        let size = sizes[packet.flow() as usize].of(packet);
-        let (packets, bytes) = self.backlog();
-        let packets = packets + u32::from(coming.transmitting.is_some());
-        let bytes = bytes + u64::from(coming.transmitting.unwrap_or(0));
-        if self.limit.has_room(packets, bytes, size) { Admission::Accepted } else { Admission::Refused }
+        let has_room = coming.has_room(self.limit, self.backlog(), sizes[packet.flow() as usize].of(packet));
+        if has_room { Admission::Accepted } else { Admission::Refused }
     }
 
     fn enqueue(&mut self, packet: Packet, size: u32, coming: &Coming) {
@@ -131,7 +133,12 @@ impl Codel {
         }
     }
 
-    /// Resets the delay state, because the queue has lost all its packets.
+    /// Packets of the queue were dropped for another reason. Linux's FQ-CoDel counts them, so that the next drop comes sooner (`fq_codel_drop`).
+    pub fn count_other_drops(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    /// Resets the delay state, because the queue has no packet.
     pub fn on_empty(&mut self) {
         (self.first_above_time, self.dropping, self.after_drop) = (None, false, false);
     }

@@ -6,19 +6,30 @@
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
+pub mod ared;
+pub mod cake;
 pub mod codel;
 pub mod drop_tail;
 pub mod ecn_threshold;
+mod flow_queues;
+pub mod fq;
+pub mod fq_codel;
+pub mod fq_pie;
+mod line;
+pub mod pie;
 pub mod red;
+pub mod sfq;
 pub mod trimming;
 
 #[cfg(test)]
 use crate::packet::link::packet::ACK;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
+use crate::parameters::AlgorithmInfo;
 use crate::rng::{Stream, hash_words};
 use crate::spec::QueueLimit;
 use crate::units::{Rate, Time};
+use serde::Serialize;
 
 /// The decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +106,15 @@ pub struct Coming {
     pub at_last_hop: bool,
 }
 
+impl Coming {
+    /// Whether a queue has room for the packet behind those that wait and the one in transmission.
+    pub fn has_room(&self, limit: QueueLimit, (packets, bytes): (u32, u64), size: u32) -> bool {
+        let transmitting = self.transmitting;
+        let packets = packets + u32::from(transmitting.is_some());
+        limit.has_room(packets, bytes + u64::from(transmitting.unwrap_or(0)), size)
+    }
+}
+
 /// What a queue that decides at its service does with a packet that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
@@ -166,6 +186,20 @@ crate::algorithm_registry! {
         Red = "red": red,
         /// Controlled delay (RFC 8289).
         Codel = "codel": codel,
+        /// Flow queues with CoDel (RFC 8290).
+        FqCodel = "fq-codel": fq_codel,
+        /// Proportional integral controller enhanced (RFC 8033).
+        Pie = "pie": pie,
+        /// Flow queues with PIE, as Linux has them.
+        FqPie = "fq-pie": fq_pie,
+        /// Fair queueing, as Linux has it, without pacing.
+        Fq = "fq": fq,
+        /// Stochastic fairness queueing (McKenney 1990).
+        Sfq = "sfq": sfq,
+        /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), without classes of service and fairness between hosts. The link is its shaper.
+        Cake = "cake": cake,
+        /// Adaptive RED (Floyd, Gummadi and Shenker 2001), as Linux has it. Thresholds are averages of the queue in bytes.
+        Ared = "ared": ared,
         /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).
         EcnThreshold = "ecn-threshold": ecn_threshold,
         /// Two classes: packets without payload go first. A full queue cuts the payload of data of message transports (Ultra Ethernet) and drops
@@ -185,10 +219,25 @@ pub struct Place {
     pub draws: Stream,
 }
 
+/// Description of a discipline for the scenario schema.
+#[derive(Debug, Clone, Serialize)]
+pub struct QueueInfo {
+    /// Name and parameters.
+    #[serde(flatten)]
+    pub algorithm: AlgorithmInfo,
+    /// The limit of a queue for which a scenario gives none, as scenarios write it.
+    pub limit: String,
+}
+
 /// Builds a discipline from its parameters.
 trait Build {
     /// An empty queue.
     fn build(&self, place: Place) -> Discipline;
+
+    /// The limit of a queue for which a scenario gives none.
+    fn default_limit(&self) -> QueueLimit {
+        QueueLimit::Packets(100)
+    }
 
     /// Whether the discipline marks ECN-capable packets.
     fn marks(&self) -> bool {
@@ -205,6 +254,21 @@ impl DisciplineSpec {
     /// Whether the discipline marks ECN-capable packets.
     pub fn marks(&self) -> bool {
         self.parameters().marks()
+    }
+
+    /// All disciplines, for the scenario schema.
+    pub fn describe_queues() -> Vec<QueueInfo> {
+        let with_limit = |algorithm: AlgorithmInfo| {
+            let named = serde_json::json!({ "discipline": algorithm.name });
+            let limit =
+                match serde_json::from_value(named).map(|spec: DisciplineSpec| spec.parameters().default_limit()) {
+                    Ok(QueueLimit::Bytes(bytes)) => format!("{bytes}B"),
+                    Ok(QueueLimit::Packets(packets)) => format!("{packets} packets"),
+                    Err(_) => unreachable!("every parameter of a discipline has a default"),
+                };
+            QueueInfo { algorithm, limit }
+        };
+        Self::describe().into_iter().map(with_limit).collect()
     }
 
     /// A discipline that only drops packets which find the queue full.

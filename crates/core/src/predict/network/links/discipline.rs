@@ -53,4 +53,14 @@ impl Discipline {
         };
         Some(discipline)
     }
+
+    /// Whether the share and the queue of BBR follow from the model, on a link that this number of flows that react cross. BBR does not answer the
+    /// drops that keep other flows' queues short.
+    pub fn is_known_with_bbr(&self, senders: f64) -> bool {
+        match self {
+            Discipline::DropTail | Discipline::Threshold { .. } => true,
+            Discipline::Delay { .. } => senders <= 1.0,
+            Discipline::Random { .. } => false,
+        }
+    }
 }

@@ -113,12 +113,17 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 return Err(PredictError::Refused(format!("the queue of link {}: {what}", name())));
             }
             let unknown = || PredictError::Refused(format!("the queue discipline of link {}", name()));
+            let discipline = Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?;
+            if can_queue && users.has_bbr && !discipline.is_known_with_bbr(users.senders) {
+                let what = "the share and the wait of BBR are known over drop-tail, and of a single flow over CoDel";
+                return Err(PredictError::Refused(format!("the queue of link {}: {what}", name())));
+            }
             Ok(LinkModel {
                 rate_bps,
                 limit,
                 buffer_s: packets * largest_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
-                discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
+                discipline,
                 loss: loss::of_link(link),
                 can_queue,
                 by_waiting: users.wait && !users.react,

@@ -33,6 +33,9 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
                 "link {name}: its rate or delay varies, other than in steps that do not repeat"
             )));
         }
+        if link.shaper.is_some() {
+            return Err(refuse(format!("link {name}: its shaper")));
+        }
         let marks = matches!(link.queue.discipline, DisciplineSpec::EcnThreshold(_));
         if marks && !all_answer_marks(spec) {
             return Err(refuse(format!("the queue of link {name}: not all flows answer its marks")));
