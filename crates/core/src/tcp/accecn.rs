@@ -89,6 +89,11 @@ pub struct KnownMarks {
 }
 
 impl KnownMarks {
+    /// The marked packets.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
     /// Takes the feedback of an ACK that newly reports this number of segments of `segment_bytes` each. Returns the number of packets that were
     /// marked since the last ACK that was taken.
     ///

@@ -295,6 +295,11 @@ impl Sender {
         &self.rtt
     }
 
+    /// Marked packets that ACKs have reported by AccECN, modulo 2^32.
+    pub fn reported_marks(&self) -> u32 {
+        self.known_marks.packets()
+    }
+
     /// Its episode.
     pub fn episode(&self) -> Episode {
         match self.phase {

@@ -189,11 +189,13 @@ impl Connection {
             pool.take(packet.number(), &mut ack.sack);
         }
         let edge = self.sender.window_edge();
+        let marks_before = self.sender.reported_marks();
         self.sender.on_ack(now, &ack);
         if let Some(ends) = &mut self.entropy
             && let Some(value) = announcement.and_then(|announcement| announcement.value)
         {
-            let feedback = if ack.ecn_echo { Feedback::Marked } else { Feedback::Good };
+            let is_marked = ack.ecn_echo || self.sender.reported_marks() != marks_before;
+            let feedback = if is_marked { Feedback::Marked } else { Feedback::Good };
             let round_trip = self.sender.rtt().smoothed().unwrap_or(Duration::ZERO);
             ends.policy.on_feedback(now, round_trip, value, feedback);
         }

@@ -187,6 +187,8 @@ crate::algorithm_registry! {
         Bbr3 = "bbr3": bbr3::Bbr3 in rate_based without LinuxControl,
         /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).
         Dctcp = "dctcp": dctcp::Dctcp in loss_based without LinuxControl,
+        /// Prague: DCTCP for the Internet, with L4S and AccECN (draft-briscoe-iccrg-prague-congestion-control-04).
+        Prague = "prague": prague::Prague in loss_based without LinuxControl,
         /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
         Vegas = "vegas": vegas::Vegas in delay_based without LinuxControl,
         /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).

@@ -139,8 +139,7 @@ impl CongestionControl for Prague {
         // Marked segments do not grow the window: so the growth of a round trip falls as the marked share rises (draft section 2.4.3).
         let mut growth = ack.growth.saturating_sub(ack.marked);
         if self.cwnd < self.ssthresh {
-            growth =
-                self.slow_start.on_ack(&mut self.cwnd, &mut self.ssthresh, &AckEvent { growth, ..*ack });
+            growth = self.slow_start.on_ack(&mut self.cwnd, &mut self.ssthresh, &AckEvent { growth, ..*ack });
         }
         let round_trip = rtt.smoothed();
         if growth > 0 {
@@ -209,6 +208,10 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::bottleneck::flow;
 
+    fn new() -> Prague {
+        Prague::new(Parameters::default(), FlowContext { initial_window: 100, ..flow(1) })
+    }
+
     fn ms(milliseconds: u64) -> Time {
         Time::ZERO + Duration::from_millis(milliseconds)
     }
@@ -226,7 +229,7 @@ mod tests {
 
     /// A flow of 100 segments after slow start and this number of rounds, that reduces by a tenth.
     fn avoiding(rounds: u32) -> Prague {
-        let mut prague = Prague::new(Parameters::default(), flow(100));
+        let mut prague = new();
         (prague.ssthresh, prague.rounds, prague.alpha, prague.has_marks) = (100.0, rounds, 0.2, true);
         prague
     }
@@ -250,7 +253,7 @@ mod tests {
     /// The first mark halves the window, because the share is unknown; later ones take half of the share.
     #[test]
     fn the_first_mark_halves_and_later_ones_take_half_of_the_share() {
-        let mut prague = Prague::new(Parameters::default(), flow(100));
+        let mut prague = new();
         prague.on_congestion(&echo(ms(10)), &rtt(5));
         assert_eq!((prague.cwnd(), prague.ssthresh()), (50.0, 50.0));
         let mut prague = avoiding(0);
@@ -280,7 +283,7 @@ mod tests {
     /// 100 segments of 1250 bytes in 10 ms are 100 Mbit/s. In slow start the rate is twice that.
     #[test]
     fn it_paces_a_window_in_a_round_trip() {
-        let wire_bytes = f64::from(flow(100).wire_bytes);
+        let wire_bytes = f64::from(flow(1).wire_bytes);
         let mut prague = avoiding(0);
         prague.on_established(ms(0), &rtt(10));
         let of = |prague: &Prague| prague.pacing_rate().unwrap().as_bps() / (wire_bytes * 8.0 * 100.0 / 0.01);
