@@ -76,10 +76,10 @@ def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Prob
     link = spec["links"][found["link"]]
     discipline = link["queue"]["discipline"]
     remedies = {"drop-tail": 'queue = "ecn-threshold"', "trimming": "mark_from below 1"}
-    remedy = remedies.get(discipline, "ecn = true")
     more = "" if found["links"] == 1 else f", and those of {found['links'] - 1} other links"
     stack = spec["stacks"][spec["traffic"][found["traffic"]]["transport"]["tcp"]["stack"]]
-    control = "Prague" if stack["congestion"]["name"] == "prague" else "DCTCP"
+    is_prague = stack["congestion"]["name"] == "prague"
+    control, remedy = ("Prague", 'queue = "dualpi2"') if is_prague else ("DCTCP", remedies.get(discipline, "ecn = true"))
     message = (
         f"is {control}, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "
         f"give such queues {remedy}"

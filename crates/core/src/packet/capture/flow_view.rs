@@ -160,6 +160,7 @@ mod tests {
     use crate::packet::forwarding::RouteRef;
     use crate::packet::link::packet::RETRANSMISSION;
     use crate::packet::link::packet_sizes::IpEcn;
+    use crate::spec::{EcnEcho, StackSettings};
     use serde_json::json;
     use std::collections::HashSet;
 
@@ -291,6 +292,33 @@ mod tests {
         assert_eq!(flags(&ack(2, MARK)), (IpEcn::NotEct, true, false));
         assert_eq!(flags(&data(2, WINDOW_REDUCED)), (IpEcn::Ect0, false, true));
         assert_eq!(flags(&data(1, RETRANSMISSION)), (IpEcn::NotEct, false, false), "section 6.1.5");
+    }
+
+    /// RFC 9768, sections 3.1.1 and 3.2.2: the flags are a request, an answer, and then a counter that begins with five.
+    #[test]
+    fn rfc9768_accecn_counts_in_the_flags() {
+        let accurate = StackSpec {
+            settings: StackSettings { l4s: true, ecn_echo: EcnEcho::Accecn, ..stack(true).settings },
+            ..stack(true)
+        };
+        let sizes = PacketSizes::new(1040, 290, 40, IpEcn::Ect1, 10);
+        let field = |packet: &Packet, marks: Option<u32>| {
+            let said = marks.map(|marks| Announcement {
+                accecn: Some(Feedback::new(marks, Some(1000 * marks))),
+                ..Announcement::default()
+            });
+            let endpoints = Endpoints::new(7, &identity(2), 3);
+            let view = FlowView { endpoints, stack: Some(&accurate), sizes: &sizes, said };
+            let captured = view.captured(Time(5), packet, &[]);
+            let CapturedKind::Tcp(segment) = captured.kind else { panic!("a TCP flow") };
+            let bits = [segment.accurate, segment.window_reduced, segment.ecn_echo];
+            (captured.ecn, bits.iter().fold(0, |field, bit| 2 * field + u32::from(*bit)))
+        };
+        assert_eq!(field(&data(0, SYN), None), (IpEcn::NotEct, 7));
+        assert_eq!(field(&ack(0, SYN), None), (IpEcn::NotEct, 2));
+        assert_eq!(field(&data(0, SYN | PUSH), None), (IpEcn::NotEct, 2));
+        assert_eq!(field(&data(1, MARK), None), (IpEcn::CongestionExperienced, 5));
+        assert_eq!([0, 2, 3, 9].map(|marks| field(&ack(2, 0), Some(marks)).1), [5, 7, 0, 6]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Prague: the congestion control of L4S (draft-briscoe-iccrg-prague-congestion-control-04; `tcp_prague` of L4STeam's Linux). As in
 //! [`super::dctcp`], the window shrinks by the share of marked segments. Besides:
 //!
-//! - Segments without a mark grow the window, also beside marks and within a reduction.
+//! - Segments without a mark grow the window, also beside marked ones.
 //! - A flow with a round trip below 25 ms grows and shrinks as one of 25 ms, some round trips after slow start.
 //! - The flow paces at cwnd / SRTT, at twice that in slow start.
 //! - A loss halves the window, as Reno does, and a timeout ends it.
