@@ -253,6 +253,25 @@ def test_dctcp_without_ecn() -> None:
     assert warnings(text + 'ecn = true\n[topology.queue]\ndiscipline = "ecn-threshold"\n') == {}
 
 
+def test_prague_needs_l4s_accecn_and_a_queue_that_marks() -> None:
+    text = TWO_WAYS.replace("]\n[[", "]\nqueue = QUEUE\n[[") + 'stack = "prague"\n'
+    found = warnings(text.replace("QUEUE", '"drop-tail"'))["traffic[0].stack"]
+    assert "is Prague, and the drop-tail queue" in found
+    assert found.endswith('give such queues queue = "dualpi2"')
+    assert warnings(text.replace("QUEUE", '"dualpi2"')) == {}
+    bare = TWO_WAYS + 'stack = "x"\n[stacks.x]\ncongestion = "prague"\n[topology.queue]\ndiscipline = "dualpi2"\n'
+    assert "without L4S and AccECN" in warnings(bare)["stacks.x"]
+
+
+def test_ect1_is_for_controls_that_answer_marks_by_their_share() -> None:
+    text = TWO_WAYS + 'stack = "x"\n[stacks.x]\ncongestion = "NAME"\necn = true\nl4s = true\necn_echo = "accecn"\n'
+    text += '[topology.queue]\ndiscipline = "dualpi2"\n'
+    assert "RFC 9331 section 4.3" in warnings(text.replace("NAME", "cubic"))["stacks.x.l4s"]
+    assert warnings(text.replace("NAME", "dctcp")) == {}
+    with pytest.raises(ValueError, match="ecn must be true beside l4s"):
+        warnings(text.replace("ecn = true", "ecn = false"))
+
+
 CONVERGING = '[routing.ospf]\nreconverge = "1s"\n'
 
 
@@ -325,6 +344,7 @@ UNUSED = [
     ('preset = "newreno", sack = false', 'spurious = "dsack"'),
     ('preset = "mprc"', "f_rto = true"),
     ('preset = "newreno"', 'ecn_echo = "exact"'),
+    ('preset = "newreno"', 'ecn_echo = "accecn"'),
     ('preset = "newreno"', "hz = 1000"),
     ('preset = "bbr"', "segmentation_offload = false"),
 ]

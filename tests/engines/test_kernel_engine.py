@@ -19,7 +19,7 @@ import pytest
 from anabranch import Scenario
 from anabranch.cli.entry import status
 from anabranch.compile.run import compile_run
-from anabranch.engines.kernel import hosts
+from anabranch.engines.kernel import hosts, settings
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
 from anabranch.engines.kernel.settings import StackError, linux_stack
@@ -405,6 +405,7 @@ def test_an_interrupted_run_keeps_what_there_was(tmp_path: Path) -> None:
         ('preset = "linux-cubic"\nmss = "87 bytes"', "88 to 32767 bytes, here by 87"),
         ('preset = "linux-cubic"\nmss = "32768 bytes"', "88 to 32767 bytes, here by 32768"),
         ('preset = "linux-cubic"\necn_echo = "exact"', "dctcp"),
+        ('preset = "linux-dctcp"\nl4s = true', "ECT\\(1\\)"),
     ],
 )
 @pytest.mark.usefixtures("namespaces")
@@ -413,6 +414,19 @@ def test_what_linux_cannot_do_is_refused_by_name(stack: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as refused:
         run(text)
     assert "stack 'mine'" in str(refused.value)
+
+
+@pytest.mark.parametrize(("echo", "option"), [("accecn", "2"), ("ace", "0")])
+def test_accecn_is_a_setting_of_linux_where_it_has_it(echo: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "_ACCURATE_SYSCTL", Path("/"))
+    keys = f'preset = "linux-cubic"\necn = true\necn_echo = "{echo}"\n'
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "mine"') + f"[stacks.mine]\n{keys}"
+    (stack,) = compile_run(Scenario.from_toml(text).cases[0], 1)["stacks"]
+    sysctls = linux_stack(stack, lambda _: "").sysctls
+    assert (sysctls["net.ipv4.tcp_ecn"], sysctls["net.ipv4.tcp_ecn_option"]) == ("3", option)
+    monkeypatch.setattr(settings, "_ACCURATE_SYSCTL", Path("/no-such-file"))
+    with pytest.raises(ValueError, match="Linux 6.18"):
+        linux_stack(stack, lambda _: "")
 
 
 @pytest.mark.usefixtures("namespaces")

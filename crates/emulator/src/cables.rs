@@ -5,7 +5,7 @@
 
 use crate::network::{Network, Output};
 use anabranch_core::packet::BuildError;
-use anabranch_core::packet::emulated::{EmulatedNetwork, SentPacket, Taker};
+use anabranch_core::packet::emulated::{EmulatedNetwork, IpEcn, SentPacket, Taker};
 use anabranch_core::spec::{LinkId, NodeId, RunSpec};
 use anabranch_core::units::Time;
 
@@ -66,7 +66,7 @@ impl Network for Cables {
         let number = self.numbers[port as usize];
         self.numbers[port as usize] = number.wrapping_add(1);
         let size = frame.len().saturating_sub(ETHERNET).clamp(1, usize::from(u16::MAX)) as u16;
-        let sent = SentPacket { flow: port, reverse: false, number, size, ecn_capable: false, control: false };
+        let sent = SentPacket { flow: port, reverse: false, number, size, ecn: IpEcn::NotEct, control: false };
         let frame = Frame { port: self.other_ends[port as usize], bytes: frame.to_vec() };
         self.network.send(sent, frame, &mut Leaving(output));
     }

@@ -67,8 +67,8 @@ impl FlowTable {
         let next = &mut self.numbers[flow as usize][usize::from(reverse)];
         let number = *next;
         *next = next.wrapping_add(1);
-        let Header { size, ecn_capable, control, .. } = *header;
-        Some(SentPacket { flow, reverse, number, size, ecn_capable, control })
+        let Header { size, ecn, control, .. } = *header;
+        Some(SentPacket { flow, reverse, number, size, ecn, control })
     }
 
     /// The flow of a packet to or from an iperf3 server.

@@ -1,5 +1,6 @@
 //! IPv4 packets as Linux sends them: addresses, ports, and the ECN field.
 
+use anabranch_core::packet::emulated::IpEcn;
 use std::net::Ipv4Addr;
 
 /// The protocol number of TCP (RFC 9293).
@@ -38,8 +39,8 @@ pub struct Header {
     pub tuple: FiveTuple,
     /// Bytes of the packet.
     pub size: u16,
-    /// Whether the packet's ECN field allows marks.
-    pub ecn_capable: bool,
+    /// Its ECN field.
+    pub ecn: IpEcn,
     /// Whether it is of TCP, without payload and not a FIN: an ACK or a SYN.
     pub control: bool,
 }
@@ -69,7 +70,7 @@ pub fn read(packet: &[u8]) -> Option<Header> {
             protocol,
         },
         size,
-        ecn_capable: packet[1] & 3 != 0,
+        ecn: IpEcn::of_byte(packet[1]),
         control: is_control().unwrap_or(false),
     })
 }
@@ -132,8 +133,9 @@ mod tests {
             destination: (Ipv4Addr::new(10, 0, 1, 2), 40_001),
             protocol: TCP,
         };
-        assert_eq!(header, Header { tuple, size: 140, ecn_capable: true, control: false });
-        assert!(!read(&packet(IpEcn::try_new(0).unwrap())).unwrap().ecn_capable);
+        assert_eq!(header, Header { tuple, size: 140, ecn: super::IpEcn::Ect0, control: false });
+        assert_eq!(read(&packet(IpEcn::try_new(1).unwrap())).unwrap().ecn, super::IpEcn::Ect1);
+        assert_eq!(read(&packet(IpEcn::try_new(0).unwrap())).unwrap().ecn, super::IpEcn::NotEct);
         assert_eq!(tuple.reversed().reversed(), tuple);
     }
 

@@ -37,7 +37,7 @@ def _is_concerned(case: "Case") -> bool:
         any(event.fail is not None for event in variant.events)
         or any(isinstance(routing.paths, Disjoint | Shortest) for routing in variant.all_routings().values())
         or any(stack.detection.name == "fast-rto" for stack in variant.all_stacks().values())
-        or any(stack.congestion.name == "dctcp" for stack in variant.all_stacks().values())
+        or any(stack.congestion.name in ("dctcp", "prague") for stack in variant.all_stacks().values())
         or _is_long(case)
     )
 
@@ -76,10 +76,13 @@ def _unmarked(case: "Case", spec: dict[str, Any], found: dict[str, Any]) -> Prob
     link = spec["links"][found["link"]]
     discipline = link["queue"]["discipline"]
     otherwise = "ecn = true" if "ecn" in link["queue"] else 'queue = "ecn-threshold"'
-    remedy = "mark_from below 1" if discipline == "trimming" else otherwise
+    default = "mark_from below 1" if discipline == "trimming" else otherwise
     more = "" if found["links"] == 1 else f", and those of {found['links'] - 1} other links"
+    stack = spec["stacks"][spec["traffic"][found["traffic"]]["transport"]["tcp"]["stack"]]
+    is_prague = stack["congestion"]["name"] == "prague"
+    control, remedy = ("Prague", 'queue = "dualpi2"') if is_prague else ("DCTCP", default)
     message = (
-        f"is DCTCP, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "
+        f"is {control}, and the {discipline} queue from {_pair(spec, link)} does not mark its packets{more}; "
         f"give such queues {remedy}"
     )
     return _of_stack(case, spec, found, message)

@@ -112,6 +112,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "bbr": {"congestion": "bbr", "detection": "rack-tlp"},
     "bbr3": {"congestion": "bbr3", "detection": "rack-tlp"},
     "dctcp": {"congestion": "dctcp", "detection": "dup-ack", "ecn": True, "ecn_echo": "exact"},
+    "prague": {"congestion": "prague", "detection": "rack-tlp", "ecn": True, "ecn_echo": "accecn", "l4s": True},
     "linux-reno": {"congestion": "linux-reno"} | _LINUX,
     "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
     "linux-bbr": {"congestion": "linux-bbr"} | _LINUX,
@@ -216,6 +217,8 @@ class _Stack(Table):
             raise ValueError("mss and header together must be at most 65535 bytes, the largest IP packet")
         if units.size(self.receive_window) < units.size(self.mss):
             raise ValueError(f'receive_window "{self.receive_window}" must hold at least one segment of "{self.mss}"')
+        if self.l4s and not self.ecn:
+            raise ValueError("ecn must be true beside l4s = true: ECT(1) is a codepoint of ECN (RFC 9331)")
         if isinstance(self.congestion, ProgramControl) and self.congestion.needs_ecn and not self.ecn:
             raise ValueError("ecn must be true: with this program, Linux negotiates it (TCP_CONG_NEEDS_ECN)")
         return self

@@ -469,6 +469,7 @@ impl Connection {
             echoes_retransmission: self.echoes_retransmission(segment, una),
             timestamps: Some(AckTimestamps { sent: segment.timestamp().map_or(0, |(value, _)| value), echoed: None }),
             ecn_echo: self.stack.ecn && segment.flags.ece,
+            accecn: None,
         };
         let sacked_end = self.sender.scoreboard().sacked_end();
         let mut delivered = Delivered::default();

@@ -14,7 +14,10 @@ pub(super) fn find(spec: &RunSpec, graph: &Graph) -> Result<Vec<Finding>, Routin
     let is_dctcp = |group: &TrafficSpec| match group.transport {
         TransportSpec::Tcp { stack } => {
             spec.stacks[stack].ecn
-                && matches!(spec.stacks[stack].congestion, ControlSpec::Named(CongestionSpec::Dctcp(_)))
+                && matches!(
+                    spec.stacks[stack].congestion,
+                    ControlSpec::Named(CongestionSpec::Dctcp(_) | CongestionSpec::Prague(_))
+                )
         }
         TransportSpec::Udp { .. } => false,
     };

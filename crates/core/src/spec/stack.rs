@@ -27,7 +27,9 @@ crate::parameters! {
         pub limited_transmit: bool = true;
         /// Explicit congestion notification, RFC 3168.
         pub ecn: bool = false;
-        /// How the receiver echoes marks: until the sender has answered (RFC 3168), or exactly those of the segments acknowledged (RFC 8257 section 3.2).
+        /// Sends ECT(1), the identifier of L4S (RFC 9331), instead of ECT(0); needs `ecn`. Only for controls that answer marks by their share, as Prague and DCTCP do.
+        pub l4s: bool = false;
+        /// How the receiver reports marks: until the sender has answered (RFC 3168), exactly those of the segments acknowledged (RFC 8257 section 3.2), or by counters (AccECN, RFC 9768), with its option or by its field of three bits alone.
         pub ecn_echo: EcnEcho = EcnEcho::Classic;
         /// Spreads sending over the round trip.
         pub pacing: bool = false;
@@ -84,6 +86,17 @@ crate::choice! {
         Classic = "classic",
         /// An ACK echoes the mark of exactly the segments that it acknowledges (RFC 8257 section 3.2).
         Exact = "exact",
+        /// Each ACK has the number of marked packets modulo eight and, in an option, the bytes of marked packets (AccECN, RFC 9768).
+        Accecn = "accecn",
+        /// AccECN without its option, as where a middlebox removes it.
+        Ace = "ace",
+    }
+}
+
+impl EcnEcho {
+    /// Whether the receiver reports counters (AccECN) instead of an echo.
+    pub fn is_accurate(self) -> bool {
+        matches!(self, EcnEcho::Accecn | EcnEcho::Ace)
     }
 }
 

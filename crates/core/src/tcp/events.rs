@@ -37,8 +37,11 @@ pub struct AckEvent {
     pub round_start: bool,
     /// Whether the sender is in loss recovery.
     pub in_recovery: bool,
-    /// Whether it echoes congestion experienced (RFC 3168). With DCTCP's receiver, the echo belongs exactly to the ACK's segments.
+    /// Whether it reports a mark: it echoes congestion experienced (RFC 3168), or its counters have grown (AccECN).
     pub ecn_echo: bool,
+    /// Segments that it reports as marked: all that it delivers or none by an echo, which is right with DCTCP's receiver; a number of its own by
+    /// AccECN.
+    pub marked: u32,
 }
 
 impl AckEvent {
@@ -60,6 +63,7 @@ impl AckEvent {
         round_start: false,
         in_recovery: false,
         ecn_echo: false,
+        marked: 0,
     };
 }
 

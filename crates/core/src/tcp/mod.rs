@@ -5,6 +5,7 @@
 //! numbers count whole segments of the flow, from 0. Transmissions have increasing numbers of their own, which keep the order of
 //! sending.
 
+pub mod accecn;
 pub mod ack;
 pub mod congestion;
 pub mod detection;

@@ -5,6 +5,7 @@ mod blocks;
 mod counters;
 mod linux;
 
+use super::accecn::{Feedback, MarkCounter};
 use super::ack::immediate::Immediate;
 use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
@@ -35,6 +36,8 @@ pub struct Ack {
     pub timestamps: Option<AckTimestamps>,
     /// Congestion experienced (ECE, RFC 3168).
     pub ecn_echo: bool,
+    /// The receiver's counters of marks, if it reports them by AccECN. Then it echoes nothing.
+    pub accecn: Option<Feedback>,
 }
 
 /// Acknowledgement that a data segment requires.
@@ -84,7 +87,7 @@ pub struct Receiver {
     counters: Counters,
 }
 
-/// State of a receiver that may delay its ACKs, judges by timestamps, or opens its window by and by.
+/// State of a receiver that may delay its ACKs, judges by timestamps, opens its window by and by, or counts marks.
 struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
@@ -93,11 +96,13 @@ struct Delaying {
     syn_acked: Option<Time>,
     timestamps: Option<Timestamps>,
     window: Option<Box<ReceiveWindow>>,
+    /// With AccECN.
+    marks: Option<MarkCounter>,
 }
 
 impl Delaying {
     fn new(policy: Box<dyn AckPolicy>) -> Delaying {
-        Delaying { policy, deadline: Time::NEVER, syn_acked: None, timestamps: None, window: None }
+        Delaying { policy, deadline: Time::NEVER, syn_acked: None, timestamps: None, window: None, marks: None }
     }
 
     /// Ends the handshake, if it has not ended.
@@ -132,7 +137,7 @@ impl Receiver {
     /// The receiver for this stack.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
-        Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo).with_rules(stack)
+        Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo, stack.mss).with_rules(stack)
     }
 
     fn delaying(&mut self) -> &mut Delaying {
@@ -168,9 +173,16 @@ impl Receiver {
         self.delaying.as_mut()?.window.as_mut()?.announce(now, cumulative, self.next, held)
     }
 
-    /// The receiver, with this echo of marks.
-    pub fn with_echo(self, echo: EcnEcho) -> Receiver {
-        Receiver { exact_echo: echo == EcnEcho::Exact, ..self }
+    /// The receiver, with this echo of the marks of segments with `mss` bytes.
+    pub fn with_echo(mut self, echo: EcnEcho, mss: u32) -> Receiver {
+        match echo {
+            EcnEcho::Classic => {}
+            EcnEcho::Exact => self.exact_echo = true,
+            EcnEcho::Accecn | EcnEcho::Ace => {
+                self.delaying().marks = Some(MarkCounter::new(mss, echo == EcnEcho::Accecn));
+            }
+        }
+        self
     }
 
     /// Prefetches the record of segments beyond a hole.
@@ -285,6 +297,9 @@ impl Receiver {
     /// Records a mark, or the answer to one. Returns whether an ACK with another echo must be sent first.
     #[inline(never)]
     fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
+        if self.delaying.as_ref().is_some_and(|delaying| delaying.marks.is_some()) {
+            return false; // with AccECN there is no echo
+        }
         let begins = data.marked && !self.exact_echo && (!self.ecn_echo || data.window_reduced);
         if let Some(delaying) = &mut self.delaying
             && (begins || data.window_reduced)
@@ -393,7 +408,12 @@ impl Receiver {
                         delaying.policy.on_window_growth();
                     }
                 }
-                let when = delaying.policy.on_segment(&arrival);
+                let mut when = delaying.policy.on_segment(&arrival);
+                if let Some(marks) = &mut delaying.marks
+                    && marks.count(data.marked)
+                {
+                    when = When::Now;
+                }
                 if arrival.filled_hole && self.beyond.is_some() {
                     let moves_edge =
                         |window: &ReceiveWindow| window.moves_edge(self.last_ack_sent, self.counters.held(self.next));
@@ -440,9 +460,11 @@ impl Receiver {
     /// Returns the ACK of all that has arrived: the one that is due, or an earlier one.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time) -> Ack {
+        let mut accecn = None;
         if let Some(delaying) = &mut self.delaying {
             delaying.policy.on_ack_sent(now);
             delaying.deadline = Time::NEVER;
+            accecn = delaying.marks.as_mut().map(MarkCounter::acknowledge);
         }
         self.last_ack_sent = self.next;
         let mut ack = Ack {
@@ -451,6 +473,7 @@ impl Receiver {
             echoes_retransmission: self.echoes_retransmission,
             timestamps: None,
             ecn_echo: self.ecn_echo,
+            accecn,
         };
         if self.duplicate != NO_DUPLICATE || self.beyond.is_some() {
             self.add_blocks(&mut ack.sack);

@@ -14,6 +14,7 @@ mod predicted_acks;
 mod recovery;
 mod sending;
 
+use super::accecn::KnownMarks;
 use super::congestion::cached_control::CachedControl;
 use super::congestion::coupled::Coupling;
 use super::congestion::{CongestionControl, FlowContext};
@@ -183,6 +184,8 @@ pub struct Sender {
     /// Without SACK: duplicate ACKs up to here answer retransmissions of the last recovery ("recover" of RFC 6582).
     recover: u32,
     window_reduced: bool,
+    /// With AccECN: the marks that ACKs have reported.
+    known_marks: KnownMarks,
     next_send: Time,
     linux: Option<Box<LinuxState>>,
     timeouts: u32,
@@ -250,6 +253,7 @@ impl Sender {
             ecn_until: 0,
             recover: 0,
             window_reduced: false,
+            known_marks: KnownMarks::default(),
             next_send: Time::ZERO,
             linux,
             timeouts: 0,
@@ -296,6 +300,11 @@ impl Sender {
     /// Its round-trip time estimate.
     pub fn rtt(&self) -> &RttEstimate {
         &self.rtt
+    }
+
+    /// Marked packets that ACKs have reported by AccECN, modulo 2^32.
+    pub fn reported_marks(&self) -> u32 {
+        self.known_marks.packets()
     }
 
     /// Its episode.

@@ -24,6 +24,7 @@ fn header(sequence: u32, acknowledgement: Option<u32>) -> CapturedSegment {
         fin: false,
         push: false,
         ecn_echo: false,
+        accurate: false,
         window_reduced: false,
         sequence,
         acknowledgement,

@@ -86,7 +86,7 @@ fn switches() -> impl Strategy<Value = Switches> {
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
     let follows = prop::sample::select(vec![Follows::Rfc, Follows::Linux, Follows::Ns2]);
     let flags = prop::array::uniform7(any::<bool>());
-    let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact)];
+    let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact), Just(EcnEcho::Accecn), Just(EcnEcho::Ace)];
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
     (flags, spurious, slow_start, echo, windows, follows).prop_map(
         |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window), follows)| {

@@ -45,6 +45,7 @@ fn acknowledge(sender: &mut Sender, now: Time, cumulative: u32) -> Vec<u32> {
             echoes_retransmission: false,
             timestamps: None,
             ecn_echo: false,
+            accecn: None,
         },
     );
     send_all(sender, now)

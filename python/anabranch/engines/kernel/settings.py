@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
@@ -34,6 +35,9 @@ _DEFAULT_HZ = 250
 """HZ of a stack that does not set it, even if this Linux has another one."""
 _SEGMENT = range(88, 32_768)
 """Bytes that Linux takes for TCP_MAXSEG (``TCP_MIN_MSS``, ``MAX_TCP_WINDOW``)."""
+_ACCURATE = {"accecn": "2", "ace": "0"}
+"""tcp_ecn_option for each form of AccECN: on every packet, and on none."""
+_ACCURATE_SYSCTL = Path("/proc/sys/net/ipv4/tcp_ecn_option")
 _NEVER = 1_000_000
 """A DupThresh that no flow reaches."""
 _MAX_REORDERING = 300
@@ -114,6 +118,10 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         raise refuse("slow_start", 'only "classic" (linux-cubic has its own HyStart)')
     if stack["ecn_echo"] == "exact" and congestion != "dctcp":
         raise refuse("ecn_echo", 'an exact echo is part of its "dctcp"')
+    if stack["l4s"]:
+        raise refuse("l4s", "only its tcp_prague sends ECT(1), which is not a part of Linux; leave l4s out")
+    if (is_accurate := stack["ecn"] and stack["ecn_echo"] in _ACCURATE) and not _ACCURATE_SYSCTL.exists():
+        raise refuse("ecn_echo", 'AccECN came with Linux 6.18; use "classic"')
     for key, right in (("limited_transmit", True), ("handshake", True), ("initial_rto", PICOSECONDS_PER_SECOND)):
         if stack[key] != right:
             raise refuse(key, "it has limited transmit, a handshake, and a first timeout of 1 s")
@@ -131,7 +139,8 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         "net.ipv4.tcp_dsack": _flag(stack["spurious"] != "none"),
         "net.ipv4.tcp_timestamps": _flag(timestamps),
         "net.ipv4.tcp_frto": "2" if stack["f_rto"] else "0",
-        "net.ipv4.tcp_ecn": _flag(stack["ecn"]),
+        "net.ipv4.tcp_ecn": "3" if is_accurate else _flag(stack["ecn"]),
+        **({"net.ipv4.tcp_ecn_option": _ACCURATE[stack["ecn_echo"]]} if is_accurate else {}),
         "net.ipv4.tcp_slow_start_after_idle": _flag(stack["restart_after_idle"]),
         # Not the route's rto_min: that would override what a congestion control asks for (TCP_BPF_RTO_MIN).
         "net.ipv4.tcp_rto_min_us": str(1000 * (whole_ms["min_rto"] or 0)),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 _BBR = ("bbr", "bbr3", "linux-bbr")
+_SCALABLE = ("prague", "dctcp", "linux-dctcp")
+"""Controls whose window falls with the share of marks, as RFC 9331 section 4.3 requires of L4S."""
 
 
 def _unused(name: str, stack: Stack) -> Iterator[Problem]:
@@ -22,13 +24,13 @@ def _unused(name: str, stack: Stack) -> Iterator[Problem]:
         "slow_start": stack.slow_start.name != "classic"
         and (control.startswith("linux-") or control in _BBR or not isinstance(stack.congestion, NamedCongestion))
         and f"{control} has a slow start of its own",
-        "pacing": stack.pacing and control in _BBR and f"{control} always paces",
+        "pacing": stack.pacing and control in (*_BBR, "prague") and f"{control} always paces",
         "restart_after_idle": not stack.restart_after_idle
         and control in _BBR
         and f"{control} keeps its window however long it idles",
         "spurious": stack.spurious == "dsack" and not stack.sack and "without SACK there is no DSACK",
         "f_rto": stack.f_rto and stack.detection.name == "fast-rto" and "fast-rto never claims a timeout",
-        "ecn_echo": stack.ecn_echo == "exact" and not stack.ecn and "no queue marks without ecn = true",
+        "ecn_echo": stack.ecn_echo != "classic" and not stack.ecn and "no queue marks without ecn = true",
         "segmentation_offload": not stack.segmentation_offload
         and stack.follows != "linux"
         and 'only a stack with follows = "linux" sends several segments at once',
@@ -92,3 +94,12 @@ def stacks(case: "Case") -> Iterator[Problem]:
         if stack.congestion.name == "dctcp" and not stack.ecn:
             message = 'is DCTCP without ECN, which no queue marks; give ecn = true and ecn_echo = "exact"'
             yield Problem(("stacks", name), message, MISSING)
+        if stack.congestion.name == "prague" and not (stack.l4s and stack.ecn_echo in ("accecn", "ace")):
+            message = 'is Prague without L4S and AccECN; give ecn = true, l4s = true and ecn_echo = "accecn", or preset = "prague"'
+            yield Problem(("stacks", name), message, MISSING)
+        if stack.l4s and isinstance(stack.congestion, NamedCongestion) and stack.congestion.name not in _SCALABLE:
+            message = (
+                f"sends ECT(1) with {stack.congestion.name}, which does not answer marks by their share (RFC 9331 section 4.3): "
+                "it starves other traffic or itself at queues of L4S; leave l4s out"
+            )
+            yield Problem(("stacks", name, "l4s"), message, stack.l4s)

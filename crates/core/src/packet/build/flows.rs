@@ -5,7 +5,7 @@ use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::forwarding::{Forwarding, RouteRef};
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::packet_sizes::{FlowSizes, IpEcn, PacketSizes};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, Follows, NodeId, RunSpec, TrafficSpec, TransportSpec};
 use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
@@ -170,7 +170,7 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
 pub(super) fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
     match group.transport {
         TransportSpec::Udp { packet } => match u16::try_from(packet) {
-            Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, false, u32::MAX)),
+            Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, IpEcn::NotEct, u32::MAX)),
             _ => Err(format!("packet {packet} bytes: must be between 1 and 65535 bytes")),
         },
         TransportSpec::Tcp { stack } => {
@@ -188,7 +188,8 @@ pub(super) fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u6
             let full = stack.mss + stack.header;
             let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
             let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
-            let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment);
+            let ecn = IpEcn::of_stack(stack.ecn, stack.l4s);
+            let sizes = PacketSizes::new(full as u16, last as u16, stack.header as u16, ecn, last_segment);
             let sizes = match stack.messages() {
                 Some(messages) => sizes.of_messages(messages.trimming),
                 None => sizes,

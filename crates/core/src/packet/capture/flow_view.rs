@@ -5,11 +5,13 @@
 //! well. With more flows than both distinguish, the sender's network does (11.x.y.z and so on). No two flows share all four.
 //! Sequence numbers start at 0 on both sides.
 
-use crate::packet::capture::pcapng::{CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
+use crate::packet::capture::pcapng::{CapturedKind, CapturedPacket, CapturedSegment, SynOptions, window_scale};
 use crate::packet::hosts::flow::FlowIdentity;
 use crate::packet::link::packet::{ACK, MARK, PUSH, Packet, SYN, WINDOW_REDUCED};
 use crate::packet::link::packet_sizes::PacketSizes;
 use crate::spec::{NodeId, StackSpec};
+use crate::tcp::accecn::Feedback;
+use crate::tcp::receiver::Announcement;
 use crate::tcp::scoreboard::Range;
 use crate::units::Time;
 use std::net::Ipv4Addr;
@@ -61,8 +63,8 @@ pub(super) struct FlowView<'run> {
     /// `None` for a UDP flow.
     pub stack: Option<&'run StackSpec>,
     pub sizes: &'run PacketSizes,
-    /// The window that an ACK says, segments; `None` if it is the stack's.
-    pub window: Option<u32>,
+    /// What an ACK says besides its numbers and blocks. Without a window it is the stack's.
+    pub said: Option<Announcement>,
 }
 
 impl FlowView<'_> {
@@ -86,20 +88,9 @@ impl FlowView<'_> {
             destination_address: destination.0,
             source_port: source.1,
             destination_port: destination.1,
-            ecn: self.ecn(packet),
+            ecn: self.sizes.ecn(packet),
             payload_length,
             kind,
-        }
-    }
-
-    /// ECN field of a packet.
-    fn ecn(&self, packet: &Packet) -> IpEcn {
-        if !self.sizes.may_be_marked(packet) {
-            IpEcn::NotEct
-        } else if packet.has(MARK) {
-            IpEcn::CongestionExperienced
-        } else {
-            IpEcn::Ect0
         }
     }
 
@@ -112,24 +103,45 @@ impl FlowView<'_> {
             (false, true) => Some(self.byte(packet.segment())),
             (true, true) | (false, false) => Some(1),
         };
+        let window = self.said.map(|said| said.window).filter(|window| *window > 0);
+        let [accurate, window_reduced, ecn_echo] = self.ecn_flags(stack, packet);
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
             fin,
             // The engine marks a FIN as pushed when it is sent first. Linux marks only data.
             push: !packet.has(SYN) && !ack && !fin && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
-            // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
-            ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
-            window_reduced: if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) },
+            ecn_echo,
+            window_reduced,
+            accurate,
             sequence: match (syn, ack) {
                 (true, _) => 0,
                 (false, true) => 1,
                 (false, false) => self.byte(packet.segment()),
             },
             acknowledgement,
-            window: self.window.map_or(stack.receive_window, |window| u64::from(window) * u64::from(stack.mss)),
+            window: window.map_or(stack.receive_window, |window| u64::from(window) * u64::from(stack.mss)),
             window_scale: window_scale(stack.receive_window),
             sack_blocks: sack.iter().map(|(start, end)| (self.byte(*start), self.byte(*end))).collect(),
         }
+    }
+
+    /// The flags AE, CWR and ECE of a packet.
+    fn ecn_flags(&self, stack: &StackSpec, packet: &Packet) -> [bool; 3] {
+        let ends_handshake = packet.has(SYN) && packet.has(PUSH);
+        let (syn, ack) = (packet.has(SYN) && !ends_handshake, packet.has(ACK));
+        if !stack.ecn || !stack.ecn_echo.is_accurate() {
+            // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
+            let ecn_echo = if syn { stack.ecn } else { ack && packet.has(MARK) };
+            return [false, if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) }, ecn_echo];
+        }
+        let field = match (syn, ack) {
+            (true, false) => 7, // a SYN requests AccECN with all flags (RFC 9768, section 3.1.1)
+            (true, true) => 2, // a SYN-ACK, and the ACK that answers it, accept it after a packet that was Not-ECT (tables 2 and 3)
+            (false, _) if ends_handshake => 2,
+            (false, true) => self.said.and_then(|said| said.accecn).unwrap_or(Feedback::NO_MARKS).ace(),
+            (false, false) => Feedback::NO_MARKS.ace(), // ACKs are never marked
+        };
+        [4, 2, 1].map(|bit| field & bit != 0)
     }
 
     /// Sequence number of a segment's first byte. A FIN has the number after the flow's last byte, and occupies one number.
@@ -147,6 +159,8 @@ mod tests {
     use super::*;
     use crate::packet::forwarding::RouteRef;
     use crate::packet::link::packet::RETRANSMISSION;
+    use crate::packet::link::packet_sizes::IpEcn;
+    use crate::spec::{EcnEcho, StackSettings};
     use serde_json::json;
     use std::collections::HashSet;
 
@@ -175,7 +189,7 @@ mod tests {
     }
 
     /// Ten full segments and one of 250 bytes.
-    const SIZES: PacketSizes = PacketSizes::new(1040, 290, 40, false, 10);
+    const SIZES: PacketSizes = PacketSizes::new(1040, 290, 40, IpEcn::NotEct, 10);
 
     fn captured(packet: &Packet, sack: &[Range]) -> (CapturedPacket, CapturedSegment) {
         captured_of(packet, sack, &stack(false), &SIZES)
@@ -187,7 +201,7 @@ mod tests {
         stack: &StackSpec,
         sizes: &PacketSizes,
     ) -> (CapturedPacket, CapturedSegment) {
-        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: Some(stack), sizes, window: None };
+        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: Some(stack), sizes, said: None };
         let captured = view.captured(Time(5), packet, sack);
         let CapturedKind::Tcp(segment) = captured.kind.clone() else { panic!("a TCP flow") };
         (captured, segment)
@@ -236,14 +250,15 @@ mod tests {
     #[test]
     fn an_ack_may_say_a_window_of_its_own() {
         let (stack, endpoints) = (stack(false), Endpoints::new(7, &identity(2), 3));
-        let view = FlowView { endpoints, stack: Some(&stack), sizes: &SIZES, window: Some(44) };
+        let said = Some(Announcement { window: 44, ..Announcement::default() });
+        let view = FlowView { endpoints, stack: Some(&stack), sizes: &SIZES, said };
         let CapturedKind::Tcp(segment) = view.captured(Time(5), &ack(4, 0), &[]).kind else { panic!("a TCP flow") };
         assert_eq!((segment.window, segment.window_scale), (44_000, 5));
     }
 
     #[test]
     fn sequence_numbers_wrap_at_32_bits() {
-        let endless = PacketSizes::new(1040, 1040, 40, false, u32::MAX);
+        let endless = PacketSizes::new(1040, 1040, 40, IpEcn::NotEct, u32::MAX);
         let segment = captured_of(&data(4_294_968, 0), &[], &stack(false), &endless).1;
         assert_eq!(u64::from(segment.sequence), 4_294_968_001 - (1 << 32));
     }
@@ -264,7 +279,7 @@ mod tests {
 
     #[test]
     fn rfc3168_ecn_is_agreed_marked_echoed_and_answered() {
-        let sizes = PacketSizes::new(1040, 290, 40, true, 10);
+        let sizes = PacketSizes::new(1040, 290, 40, IpEcn::Ect0, 10);
         let of = |packet: &Packet| captured_of(packet, &[], &stack(true), &sizes);
         let flags = |packet: &Packet| {
             let (captured, segment) = of(packet);
@@ -279,10 +294,37 @@ mod tests {
         assert_eq!(flags(&data(1, RETRANSMISSION)), (IpEcn::NotEct, false, false), "section 6.1.5");
     }
 
+    /// RFC 9768, sections 3.1.1 and 3.2.2: the flags are a request, an answer, and then a counter that begins with five.
+    #[test]
+    fn rfc9768_accecn_counts_in_the_flags() {
+        let accurate = StackSpec {
+            settings: StackSettings { l4s: true, ecn_echo: EcnEcho::Accecn, ..stack(true).settings },
+            ..stack(true)
+        };
+        let sizes = PacketSizes::new(1040, 290, 40, IpEcn::Ect1, 10);
+        let field = |packet: &Packet, marks: Option<u32>| {
+            let said = marks.map(|marks| Announcement {
+                accecn: Some(Feedback::new(marks, Some(1000 * marks))),
+                ..Announcement::default()
+            });
+            let endpoints = Endpoints::new(7, &identity(2), 3);
+            let view = FlowView { endpoints, stack: Some(&accurate), sizes: &sizes, said };
+            let captured = view.captured(Time(5), packet, &[]);
+            let CapturedKind::Tcp(segment) = captured.kind else { panic!("a TCP flow") };
+            let bits = [segment.accurate, segment.window_reduced, segment.ecn_echo];
+            (captured.ecn, bits.iter().fold(0, |field, bit| 2 * field + u32::from(*bit)))
+        };
+        assert_eq!(field(&data(0, SYN), None), (IpEcn::NotEct, 7));
+        assert_eq!(field(&ack(0, SYN), None), (IpEcn::NotEct, 2));
+        assert_eq!(field(&data(0, SYN | PUSH), None), (IpEcn::NotEct, 2));
+        assert_eq!(field(&data(1, MARK), None), (IpEcn::CongestionExperienced, 5));
+        assert_eq!([0, 2, 3, 9].map(|marks| field(&ack(2, 0), Some(marks)).1), [5, 7, 0, 6]);
+    }
+
     #[test]
     fn datagrams_are_as_long_as_on_the_wire() {
-        let sizes = PacketSizes::new(500, 500, 500, false, u32::MAX);
-        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: None, sizes: &sizes, window: None };
+        let sizes = PacketSizes::new(500, 500, 500, IpEcn::NotEct, u32::MAX);
+        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: None, sizes: &sizes, said: None };
         let captured = view.captured(Time(5), &data(9, 0), &[]);
         assert_eq!((captured.kind, captured.payload_length), (CapturedKind::Udp, 472));
         assert_eq!((captured.source_port, captured.destination_port), (SENDER.1, RECEIVER.1));

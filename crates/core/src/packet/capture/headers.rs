@@ -83,7 +83,7 @@ impl Headers {
         self.put([0; 4]); // the checksum, set below, and no urgent pointer
         self.put_options(segment);
         let length = self.length - IPV4;
-        self.bytes[IPV4 + 12] = ((length / 4) << 4) as u8;
+        self.bytes[IPV4 + 12] = ((length / 4) << 4) as u8 | u8::from(segment.accurate);
         let checksum = !folded(self.pseudo_header(packet, length) + sum_of(&self.bytes[IPV4..self.length]));
         self.set(IPV4 + 16, checksum.to_be_bytes());
     }

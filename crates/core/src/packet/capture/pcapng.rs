@@ -7,23 +7,14 @@ use crate::packet::capture::headers::{Headers, LONGEST};
 use crate::units::Time;
 use std::net::Ipv4Addr;
 
+pub use crate::packet::link::packet_sizes::IpEcn;
+
 /// Greatest shift of the window scale option (RFC 7323, section 2.3).
 const MAXIMUM_WINDOW_SCALE: u8 = 14;
 /// Bytes of the longest IPv4 and TCP headers.
 const LONGEST_HEADERS: usize = 120;
 /// Decimal digits of a second in a timestamp: nanoseconds, the finest that Wireshark shows.
 const TIMESTAMP_DIGITS: u8 = 9;
-
-/// The ECN field of the IP header (RFC 3168, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IpEcn {
-    /// Not capable.
-    NotEct = 0,
-    /// Capable, as DCTCP and classic ECN mark it.
-    Ect0 = 2,
-    /// Congestion experienced.
-    CongestionExperienced = 3,
-}
 
 /// A packet as the file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +60,8 @@ pub struct CapturedSegment {
     pub ecn_echo: bool,
     /// CWR (RFC 3168).
     pub window_reduced: bool,
+    /// AE, the highest bit of AccECN's field (RFC 9768). CWR and ECE are the others.
+    pub accurate: bool,
     /// Sequence number.
     pub sequence: u32,
     /// Acknowledgement number; `None` clears the ACK flag.
@@ -205,6 +198,7 @@ pub(in crate::packet) mod tests {
             push: false,
             ecn_echo: false,
             window_reduced: false,
+            accurate: false,
             sequence: 1,
             acknowledgement: Some(1),
             window: 1 << 20,

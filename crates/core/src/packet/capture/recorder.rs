@@ -88,7 +88,7 @@ impl Captures {
             endpoints: flow.endpoints,
             stack: flow.stack.map(|stack| &self.stacks[stack]),
             sizes: &flow.sizes,
-            window: is_special_ack.then(|| pool.announcement(packet.number())).flatten().map(|said| said.window),
+            said: is_special_ack.then(|| pool.announcement(packet.number())).flatten(),
         };
         let mut sack = SackBlocks::default();
         if is_special_ack {

@@ -33,6 +33,7 @@ use std::net::Ipv4Addr;
 pub use crate::packet::capture::flow_view::Endpoints;
 pub use crate::packet::hosts::delays::DelayFigures;
 pub use crate::packet::hosts::flow::FlowPlan;
+pub use crate::packet::link::packet_sizes::IpEcn;
 
 /// Bytes of a full packet in a run without flows (Ethernet).
 const MTU: u16 = 1500;
@@ -48,8 +49,8 @@ pub struct SentPacket {
     pub number: u32,
     /// Bytes, with the IP header.
     pub size: u16,
-    /// Whether queues may mark it instead of dropping it.
-    pub ecn_capable: bool,
+    /// Its ECN field. Queues mark it instead of dropping it, unless it is Not-ECT.
+    pub ecn: IpEcn,
     /// Whether it is an ACK or SYN without payload, which queues may prefer.
     pub control: bool,
 }
@@ -220,7 +221,7 @@ impl<P> EmulatedNetwork<P> {
         let index = self.in_flight.add(InFlight { key, sent: self.clock.now(), packet });
         let full = self.full_sizes[sent.flow as usize];
         // A packet of segment 0 has the size of the last segment, which is this one.
-        self.network.set_sizes(index, PacketSizes::of_packet(full, sent.size, sent.ecn_capable));
+        self.network.set_sizes(index, PacketSizes::of_packet(full, sent.size, sent.ecn));
         let mut moving = Packet::new(index, 0, 0, flag_if(ACK, sent.control));
         moving.set_hop_index(hop_index);
         self.offer(link, moving, taker);

@@ -57,7 +57,7 @@ fn take_host_events(oracle: &mut Oracle, arrived: &mut Vec<Arrived>) -> Vec<(Sen
                     reverse: packet.has(ACK),
                     number,
                     size: sizes.of(&packet) as u16,
-                    ecn_capable: sizes.may_be_marked(&packet),
+                    ecn: sizes.ecn(&packet),
                     control: packet.has(ACK | SYN),
                 };
                 sent.push((packet_sent, packet));

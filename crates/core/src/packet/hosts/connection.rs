@@ -96,14 +96,14 @@ impl Connection {
         let flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
         let window = self.receiver.announce(now, ack.cumulative);
         let value = self.entropy.as_ref().and_then(|ends| ends.answered);
-        if window.is_some() || ack.timestamps.is_some() || value.is_some() {
+        if window.is_some() || ack.timestamps.is_some() || value.is_some() || ack.accecn.is_some() {
             let said = ack.timestamps.map_or(Announcement::default(), |AckTimestamps { sent, echoed }| Announcement {
-                window: 0,
                 timestamp: sent,
                 echoed,
-                value: None,
+                ..Announcement::default()
             });
-            let announcement = Announcement { echoed: said.echoed, value, ..window.unwrap_or(said) };
+            let accecn = ack.accecn;
+            let announcement = Announcement { echoed: said.echoed, value, accecn, ..window.unwrap_or(said) };
             let handle = pool.put_announcing(&ack.sack, number, announcement);
             Packet::new(flow, ack.cumulative, handle, flags | HAS_SACK)
         } else if ack.sack.is_empty() {
@@ -175,22 +175,27 @@ impl Connection {
             echoes_retransmission: packet.has(RETRANSMISSION),
             timestamps: None,
             ecn_echo: packet.has(MARK),
+            accecn: None,
         };
         let mut announcement = None;
         if packet.has(HAS_SACK) {
             announcement = pool.announcement(packet.number());
-            let has_timestamp = |said: &Announcement| said.value.is_none() || said.timestamp > 0;
+            let has_timestamp =
+                |said: &Announcement| said.value.is_none() && said.accecn.is_none() || said.timestamp > 0;
             ack.timestamps = announcement
                 .filter(has_timestamp)
                 .map(|Announcement { timestamp, echoed, .. }| AckTimestamps { sent: timestamp, echoed });
+            ack.accecn = announcement.and_then(|said| said.accecn);
             pool.take(packet.number(), &mut ack.sack);
         }
         let edge = self.sender.window_edge();
+        let marks_before = self.sender.reported_marks();
         self.sender.on_ack(now, &ack);
         if let Some(ends) = &mut self.entropy
             && let Some(value) = announcement.and_then(|announcement| announcement.value)
         {
-            let feedback = if ack.ecn_echo { Feedback::Marked } else { Feedback::Good };
+            let is_marked = ack.ecn_echo || self.sender.reported_marks() != marks_before;
+            let feedback = if is_marked { Feedback::Marked } else { Feedback::Good };
             let round_trip = self.sender.rtt().smoothed().unwrap_or(Duration::ZERO);
             ends.policy.on_feedback(now, round_trip, value, feedback);
         }
@@ -215,7 +220,7 @@ impl Connection {
                 let value = self.entropy.as_mut().map(|ends| ends.policy.next(now));
                 if self.echo > 0 || value.is_some() {
                     let timestamp = std::mem::take(&mut self.echo);
-                    let said = Announcement { window: 0, timestamp, echoed: None, value };
+                    let said = Announcement { timestamp, value, ..Announcement::default() };
                     let handle = pool.put_announcing(&tolerated, number, said);
                     return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), value.unwrap_or(number)));
                 }

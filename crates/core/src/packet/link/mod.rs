@@ -344,7 +344,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::packet::link::packet_sizes::{IpEcn, PacketSizes};
     use crate::packet::link::queue::FlowKey;
     use crate::packet::properties::link_oracle;
     use serde_json::json;
@@ -355,7 +355,7 @@ mod tests {
     fn the_average_queue_of_red_falls_while_the_link_is_down() {
         let red = json!({"discipline": "red", "minimum": 1.0, "maximum": 2.0, "probability": 1.0, "weight": 0.5, "ecn": false});
         let spec = link_oracle::spec(QueueLimit::Packets(100), serde_json::from_value(red).unwrap());
-        let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, false, u32::MAX)]);
+        let sizes = FlowSizes::new(vec![PacketSizes::new(1000, 1000, 40, IpEcn::NotEct, u32::MAX)]);
         let (mut link, mut fifos) = (Link::new(&spec, &Schedules::new(&[]), 1, 0), FifoStore::default());
         let packet = Packet::new(0, 0, 0, 0);
         let flow = FlowKey::of(&packet);

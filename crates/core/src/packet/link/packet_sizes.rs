@@ -1,6 +1,6 @@
 //! The sizes of a flow's packets.
 
-use super::packet::{ACK, HAS_SACK, PUSH, Packet, RETRANSMISSION, SYN, TRIMMED};
+use super::packet::{ACK, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, SYN, TRIMMED};
 use super::sack_pool;
 
 /// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
@@ -71,6 +71,40 @@ impl std::ops::Index<usize> for FlowSizes {
 /// Bytes of the headers of a segment with timestamps: IPv4, TCP and the option.
 const WITH_TIMESTAMPS: u16 = 52;
 
+/// The ECN field of the IP header (RFC 3168 section 5, RFC 9331 section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IpEcn {
+    /// Not capable.
+    NotEct = 0,
+    /// Capable, of L4S.
+    Ect1 = 1,
+    /// Capable, as classic ECN and DCTCP are.
+    Ect0 = 2,
+    /// Congestion experienced.
+    CongestionExperienced = 3,
+}
+
+impl IpEcn {
+    /// The field with which a stack sends data.
+    pub const fn of_stack(ecn: bool, l4s: bool) -> IpEcn {
+        match (ecn, l4s) {
+            (false, _) => IpEcn::NotEct,
+            (true, false) => IpEcn::Ect0,
+            (true, true) => IpEcn::Ect1,
+        }
+    }
+
+    /// The field in the second byte of an IPv4 header.
+    pub const fn of_byte(byte: u8) -> IpEcn {
+        match byte & 3 {
+            0 => IpEcn::NotEct,
+            1 => IpEcn::Ect1,
+            2 => IpEcn::Ect0,
+            _ => IpEcn::CongestionExperienced,
+        }
+    }
+}
+
 /// Whose sizes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
@@ -78,7 +112,7 @@ enum Owner {
     Flow,
     /// A flow of a message transport.
     Messages,
-    /// One packet, with its own `ecn_capable`.
+    /// One packet, with its own `ecn`.
     Packet,
 }
 
@@ -87,8 +121,8 @@ enum Owner {
 pub struct PacketSizes {
     /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data: indexed by [`Self::of`].
     by_kind: [u16; 4],
-    /// Whether routers may mark its data instead of dropping it.
-    pub ecn_capable: bool,
+    /// The ECN field with which its data is sent. Other packets of an L4S flow have it as well, except a SYN.
+    ecn: IpEcn,
     /// Whether queues may cut the payload of its data: the flow is of a message transport.
     pub trimmable: bool,
     /// Whose sizes these are.
@@ -101,10 +135,10 @@ pub struct PacketSizes {
 
 impl PacketSizes {
     /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
-    pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
+    pub const fn new(full: u16, last: u16, header: u16, ecn: IpEcn, last_segment: u32) -> PacketSizes {
         PacketSizes {
             by_kind: [full, last, header, header],
-            ecn_capable,
+            ecn,
             trimmable: false,
             of: Owner::Flow,
             syn_options: 0,
@@ -113,8 +147,8 @@ impl PacketSizes {
     }
 
     /// Sizes of one packet, which has segment 0, in a flow with full packets of `full` bytes.
-    pub const fn of_packet(full: u16, size: u16, ecn_capable: bool) -> PacketSizes {
-        PacketSizes { of: Owner::Packet, ..PacketSizes::new(full, size, size, ecn_capable, 0) }
+    pub const fn of_packet(full: u16, size: u16, ecn: IpEcn) -> PacketSizes {
+        PacketSizes { of: Owner::Packet, ..PacketSizes::new(full, size, size, ecn, 0) }
     }
 
     /// The sizes, of messages, whose data queues may cut or not.
@@ -151,13 +185,40 @@ impl PacketSizes {
     }
 
     /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN, FIN or retransmission (RFC 3168 sections
-    /// 6.1.1, 6.1.4 and 6.1.5). Retransmissions of message transports may be marked, because that rule is TCP's.
+    /// 6.1.1, 6.1.4 and 6.1.5). Retransmissions of message transports and of L4S flows may be marked, because that rule is classic TCP's (RFC
+    /// 9331 section 4.1). ACKs of L4S flows carry ECT(1), but no mark, because nothing would answer it.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
         if self.of == Owner::Packet {
-            return self.ecn_capable;
+            return self.ecn != IpEcn::NotEct;
         }
-        let unmarked = if self.trimmable { ACK | TRIMMED } else { ACK | SYN | RETRANSMISSION };
-        self.ecn_capable && !packet.has(unmarked) && !self.is_behind_data(packet)
+        let unmarked = match self.ecn {
+            IpEcn::NotEct => return false,
+            _ if self.trimmable => ACK | TRIMMED,
+            IpEcn::Ect1 => ACK | SYN,
+            _ => ACK | SYN | RETRANSMISSION,
+        };
+        !packet.has(unmarked) && !self.is_behind_data(packet)
+    }
+
+    /// Whether a queue treats the packet as L4S: it carries ECT(1) or CE (RFC 9331 section 5.1). A SYN carries neither.
+    pub fn is_l4s(&self, packet: &Packet) -> bool {
+        match self.ecn {
+            IpEcn::CongestionExperienced => true,
+            IpEcn::Ect1 => self.of == Owner::Packet || !packet.has(SYN),
+            IpEcn::Ect0 | IpEcn::NotEct => packet.has(MARK) && !packet.has(ACK),
+        }
+    }
+
+    /// The ECN field of a packet on the wire.
+    pub fn ecn(&self, packet: &Packet) -> IpEcn {
+        let may_be_marked = self.may_be_marked(packet);
+        if may_be_marked && packet.has(MARK) {
+            IpEcn::CongestionExperienced
+        } else if may_be_marked || self.ecn == IpEcn::Ect1 && self.is_l4s(packet) {
+            self.ecn
+        } else {
+            IpEcn::NotEct
+        }
     }
 
     /// Whether the packet's segment is behind the flow's last one: that of a FIN without data, unless the packet is an ACK.
@@ -235,9 +296,26 @@ mod tests {
     #[test]
     fn a_syn_of_linux_has_its_options() {
         for (header, syn) in [(40, 52), (52, 60)] {
-            let sizes = PacketSizes::new(1500, 1500, header, false, u32::MAX).with_options();
+            let sizes = PacketSizes::new(1500, 1500, header, IpEcn::NotEct, u32::MAX).with_options();
             let size = |flags| sizes.of(&Packet::new(0, 0, 0, flags));
             assert_eq!([size(SYN), size(SYN | ACK), size(SYN | PUSH), size(0)], [syn, syn, header.into(), 1500]);
         }
+    }
+
+    /// RFC 9331 sections 4.1 and 5.1: ECT(1) on all packets of an L4S flow but its SYNs, and CE of any flow, are L4S.
+    #[test]
+    fn ect1_and_ce_are_l4s() {
+        let fields = |ecn| {
+            let sizes = PacketSizes::new(1500, 1500, 40, ecn, 10);
+            [0, MARK, RETRANSMISSION, ACK, ACK | MARK, SYN].map(|flags| {
+                let packet = Packet::new(0, 0, 0, flags);
+                (sizes.ecn(&packet), sizes.is_l4s(&packet))
+            })
+        };
+        let (not, ect1, ect0, ce) = (IpEcn::NotEct, IpEcn::Ect1, IpEcn::Ect0, IpEcn::CongestionExperienced);
+        let l4s = [(ect1, true), (ce, true), (ect1, true), (ect1, true), (ect1, true), (not, false)];
+        assert_eq!(fields(ect1), l4s);
+        let classic = [(ect0, false), (ce, true), (not, false), (not, false), (not, false), (not, false)];
+        assert_eq!(fields(ect0), classic);
     }
 }

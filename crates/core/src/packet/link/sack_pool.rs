@@ -278,7 +278,7 @@ mod tests {
                 let sack = SackBlocks::new(duplicate, held);
                 let number = number as u32;
                 let said = if blocks.is_empty() { Some(number) } else { window };
-                let said = said.map(|window| Announcement { window, timestamp: number, echoed: None, value: None });
+                let said = said.map(|window| Announcement { window, timestamp: number, ..Announcement::default() });
                 let handle = match said {
                     Some(said) => pool.put_announcing(&sack, number, said),
                     None => pool.put(&sack, number),

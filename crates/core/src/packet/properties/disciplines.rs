@@ -3,7 +3,7 @@
 use super::link_oracle;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet};
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::packet_sizes::{FlowSizes, IpEcn, PacketSizes};
 use crate::packet::link::queue::FlowKey;
 use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
@@ -42,11 +42,14 @@ fn spec(name: &str, limit: QueueLimit) -> LinkSpec {
     link_oracle::spec(limit, discipline)
 }
 
-/// Sends packets through a link. Flows of odd number are ECN-capable. Checks the counters and the limit at each arrival.
+/// The ECN fields of the flows.
+const FIELDS: [IpEcn; 6] = [IpEcn::NotEct, IpEcn::Ect0, IpEcn::NotEct, IpEcn::Ect0, IpEcn::NotEct, IpEcn::Ect1];
+
+/// Sends packets through a link. Checks the counters and the limit at each arrival.
 fn through(spec: &LinkSpec, coming: &[Coming]) -> Outcome {
     let mut link = Link::new(spec, &Schedules::new(&[]), 1, 0);
     link.watch();
-    let of_flow = |(flow, size): (usize, &u16)| PacketSizes::new(*size, *size, 40, flow % 2 == 1, u32::MAX);
+    let of_flow = |(flow, size): (usize, &u16)| PacketSizes::new(*size, *size, 40, FIELDS[flow], u32::MAX);
     let sizes = FlowSizes::new(SIZES.iter().enumerate().map(of_flow).collect());
     let mut fifos = FifoStore::default();
     let (mut gone, mut refused) = (Vec::new(), 0);

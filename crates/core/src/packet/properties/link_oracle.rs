@@ -2,7 +2,7 @@
 
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::packet_sizes::{FlowSizes, IpEcn, PacketSizes};
 use crate::packet::link::queue::FlowKey;
 use crate::packet::link::queue::codel::{self, Codel};
 use crate::packet::link::queue::{Decision, ecn_threshold};
@@ -62,7 +62,9 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
 
 fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Reading) {
     let mut lines = FifoStore::default();
-    let sizes_of = |packet: &Coming| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX);
+    let sizes_of = |packet: &Coming| {
+        PacketSizes::new(packet.size, packet.size, 40, IpEcn::of_stack(packet.capable, false), u32::MAX)
+    };
     let sizes = FlowSizes::new(coming.iter().map(sizes_of).collect());
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();

@@ -67,6 +67,11 @@ fn flow_queue() -> impl Strategy<Value = Value> {
         named("fq", json!({"flow_limit": 8, "quantum": quantum, "orphan_mask": 2, "refill_delay": 5 * MS})),
         named("sfq", json!({"divisor": 4, "flows": 2, "depth": 8, "perturb": 100 * MS})),
         named("cake", json!({"rtt": interval})),
+        named(
+            "dualpi2",
+            json!({"target": target, "tupdate": 5 * MS, "alpha": 2.0, "beta": 20.0, "coupling_factor": 2.0, "step_thresh": MS,
+                "classic_protection": 0.1, "drop_on_overload": true}),
+        ),
         named("ared", json!({"probability": 0.3, "ecn": false})),
     ])
 }
@@ -221,6 +226,7 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
         named(AckSpec::describe()),
         prop::sample::select(vec!["rfc", "linux", "ns-2"]),
         prop::array::uniform5(any::<bool>()),
+        (any::<bool>(), prop::sample::select(vec!["classic", "exact", "accecn", "ace"])),
     );
     let protocol = prop_oneof![
         4 => Just(json!({"name": "tcp"})),
@@ -229,11 +235,11 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
             .prop_map(|(subflows, scheduler)| json!({"name": "mptcp", "subflows": subflows, "scheduler": scheduler})),
     ];
     let protocol = (protocol, named(EntropySpec::describe()));
-    let stack = (policies, protocol).prop_map(|((congestion, slow_start, detection, ack, follows, switches), (protocol, entropy))| {
+    let stack = (policies, protocol).prop_map(|((congestion, slow_start, detection, ack, follows, switches, (l4s, echo)), (protocol, entropy))| {
         let [sack, ecn, pacing, handshake, f_rto] = switches;
         json!({"protocol": protocol, "entropy": {"name": entropy},"name": "", "follows": follows, "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
             "detection": {"name": detection}, "ack": {"name": ack},
-            "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
+            "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "l4s": l4s, "ecn_echo": echo, "pacing": pacing,
             "handshake": handshake, "mss": 960, "header": 40, "initial_window": 10, "receive_window": 300_000,
             "min_rto": 200 * MS, "max_rto": 4000 * MS, "initial_rto": 1000 * MS})
     });

@@ -6,7 +6,7 @@ use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{ACK, AT_LAST_HOP, MARK, Packet, TRIMMED};
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::packet_sizes::{FlowSizes, IpEcn, PacketSizes};
 use crate::packet::link::queue::FlowKey;
 use crate::packet::link::queue::trimming::Parameters;
 use crate::packet::link::varying::Schedules;
@@ -48,7 +48,7 @@ fn sizes(coming: &[Coming]) -> FlowSizes {
             Kind::Control => (true, true),
             Kind::Data { trimmable, capable } => (trimmable, capable),
         };
-        let mut sizes = PacketSizes::new(packet.size, packet.size, HEADER, capable, u32::MAX);
+        let mut sizes = PacketSizes::new(packet.size, packet.size, HEADER, IpEcn::of_stack(capable, false), u32::MAX);
         sizes.trimmable = trimmable;
         sizes
     };

@@ -4,7 +4,7 @@ use super::random_run::{MS, build, rate_schedule, run_spec};
 use crate::packet::Simulation;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
-use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::packet_sizes::{FlowSizes, IpEcn, PacketSizes};
 use crate::packet::link::queue::FlowKey;
 use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
@@ -26,7 +26,7 @@ fn link(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Lin
     let spec: LinkSpec = serde_json::from_value(spec).unwrap();
     let schedules: Vec<ScheduleSpec> = serde_json::from_value(schedules.clone()).unwrap();
     schedules.iter().for_each(|schedule| schedule.check().unwrap());
-    let sizes = coming.iter().map(|(_, size)| PacketSizes::new(*size, *size, 40, false, u32::MAX));
+    let sizes = coming.iter().map(|(_, size)| PacketSizes::new(*size, *size, 40, IpEcn::NotEct, u32::MAX));
     // Flows of equal sizes share an entry, so that each packet is a flow of its own.
     (Link::new(&spec, &Schedules::new(&schedules), 1, 0), FlowSizes::new(sizes.collect()))
 }

@@ -93,6 +93,8 @@ pub struct Demands {
     /// Fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when everything sent
     /// before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
     pub ends_recovery_at_partial_ack: bool,
+    /// ACKs with marks may grow the window as others do. Otherwise they never do (RFC 3168 section 6.1.2).
+    pub grows_beside_marks: bool,
 }
 
 /// What a sender calls: window and rate in one virtual call. Every [`LinuxControl`] has it.
@@ -189,6 +191,8 @@ crate::algorithm_registry! {
         Bbr3 = "bbr3": bbr3::Bbr3 in rate_based without LinuxControl,
         /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).
         Dctcp = "dctcp": dctcp::Dctcp in loss_based without LinuxControl,
+        /// Prague: DCTCP for the Internet, with L4S and AccECN (draft-briscoe-iccrg-prague-congestion-control-04).
+        Prague = "prague": prague::Prague in loss_based without LinuxControl,
         /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
         Vegas = "vegas": vegas::Vegas in delay_based without LinuxControl,
         /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).

@@ -181,6 +181,7 @@ impl Driver {
             round_start,
             in_recovery: self.recovery_point.is_some(),
             ecn_echo: false,
+            marked: 0,
         };
         self.judge(|driver| driver.detector.on_ack(&event, delivered, &mut driver.board, &driver.rtt));
     }

@@ -119,7 +119,7 @@ fn rfc3168_section_6_1_3_the_echo_lasts_until_it_is_answered() {
 
 #[test]
 fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
-    let mut receiver = receiver().with_echo(EcnEcho::Exact);
+    let mut receiver = receiver().with_echo(EcnEcho::Exact, 1460);
     for (segment, marked) in [false, true, true, false, true, false, false].into_iter().enumerate() {
         let ack = take_marked(&mut receiver, 1, segment as u32, marked, false).expect("at once");
         assert_eq!((ack.cumulative, ack.ecn_echo), (segment as u32 + 1, marked));
@@ -129,7 +129,7 @@ fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
 #[test]
 fn rfc8257_section_3_2_where_marks_begin_or_end_an_ack_follows_at_once_after_that_of_the_segments_before() {
     let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext::of_window(100));
-    let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
+    let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact, 1460);
     let answer = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
     // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
     assert_eq!(answer(take_marked(&mut receiver, 1, 0, false, false)), None);
@@ -183,7 +183,7 @@ proptest! {
             AckSpec::Immediate(immediate::Parameters::default())
         };
         let echo = if exact { EcnEcho::Exact } else { EcnEcho::Classic };
-        let build = || Receiver::new(sack, policy.build(ReceiverContext::of_window(100))).with_echo(echo);
+        let build = || Receiver::new(sack, policy.build(ReceiverContext::of_window(100))).with_echo(echo, 1460);
         let (mut short, mut long) = (build(), build());
         let mut last = 0;
         for (step, (position, elsewhere, flags)) in steps.into_iter().enumerate() {
@@ -201,14 +201,14 @@ proptest! {
             });
             let predicted = predicted.map(|cumulative| {
                 let sack = SackBlocks::default();
-                Ack { cumulative, sack, echoes_retransmission: false, timestamps: None, ecn_echo: false }
+                Ack { cumulative, sack, echoes_retransmission: false, timestamps: None, ecn_echo: false, accecn: None }
             });
             let held = || (predicted.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
                 let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
                 let length = short.write_blocks(&mut blocks);
                 sack.fill(blocks, length, false);
                 let echoes_retransmission = short.echoes_retransmission();
-                Ack { cumulative: short.delivered(), sack, echoes_retransmission, timestamps: None, ecn_echo: false }
+                Ack { cumulative: short.delivered(), sack, echoes_retransmission, timestamps: None, ecn_echo: false, accecn: None }
             });
             let by_a_short_path = predicted.or_else(held);
             let ack = long.on_segment(Time(step as u64), &data);

@@ -19,7 +19,7 @@ impl Sender {
     /// Processes an ACK, and writes the delivered segments to `report`. A predicted ACK without a rate sampler writes nothing.
     #[inline(always)]
     pub fn on_ack_reporting(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
-        let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo;
+        let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo && ack.accecn.is_none();
         if is_cumulative_only && let Some(mut predicted) = self.predict_acks::<false>(ack.cumulative) {
             predicted.on_ack(now, now);
         } else if is_cumulative_only && let Some(mut predicted) = self.predict_acks::<true>(ack.cumulative) {
@@ -111,9 +111,14 @@ impl Sender {
         if round_start {
             self.round_end = self.board.next();
         }
+        let count = delivered.count + self.reported_duplicates();
+        let marked = match ack.accecn {
+            Some(feedback) => self.known_marks.take(feedback, count, self.options.payload),
+            None => count * u32::from(ack.ecn_echo),
+        };
         let event = AckEvent {
             now,
-            delivered: delivered.count + self.reported_duplicates(),
+            delivered: count,
             cumulative: delivered.cumulative,
             growth: 0,
             may_grow: 0,
@@ -127,7 +132,8 @@ impl Sender {
             rate: None,
             round_start,
             in_recovery: self.is_recovering(),
-            ecn_echo: ack.ecn_echo,
+            ecn_echo: ack.ecn_echo || ack.accecn.is_some() && marked > 0,
+            marked,
         };
         if is_old {
             self.detect_losses(event, &delivered); // only its blocks count (`tcp_ack`)
@@ -236,7 +242,8 @@ impl Sender {
         let growth = self.options.rules.growth;
         let may_grow = (!was_in_fast_recovery || growth == Growth::Reported)
             && !matches!(self.phase, Phase::Fast { .. })
-            && !event.ecn_echo; // RFC 3168 section 6.1.2: an echo of congestion does not open the window
+            // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
+            && (!event.ecn_echo || self.options.grows_beside_marks);
         if !may_grow {
             return 0;
         }

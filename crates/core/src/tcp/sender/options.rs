@@ -70,6 +70,10 @@ pub(super) struct Options {
     pub(super) f_rto: bool,
     pub(super) limited_transmit: bool,
     pub(super) ecn: bool,
+    /// The receiver stops its echo at the answer to a mark (CWR, RFC 3168).
+    pub(super) answers_marks: bool,
+    /// See [`Demands::grows_beside_marks`](crate::tcp::congestion::Demands::grows_beside_marks).
+    pub(super) grows_beside_marks: bool,
     pub(super) pacing: bool,
     pub(super) ends_recovery_at_partial_ack: bool,
     pub(super) spurious: SpuriousResponse,
@@ -114,6 +118,8 @@ impl Options {
             f_rto: stack.f_rto,
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
+            answers_marks: stack.ecn && !stack.ecn_echo.is_accurate(),
+            grows_beside_marks: congestion.demands().grows_beside_marks,
             pacing: stack.pacing,
             ends_recovery_at_partial_ack: !stack.sack && congestion.demands().ends_recovery_at_partial_ack,
             spurious: stack.spurious,

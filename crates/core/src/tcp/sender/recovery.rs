@@ -208,7 +208,7 @@ impl Sender {
     fn announce_reduction(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
-            self.window_reduced = true;
+            self.window_reduced = self.options.answers_marks;
         }
     }
 }

@@ -38,7 +38,14 @@ fn stack(changes: serde_json::Value) -> StackSpec {
 
 /// An ACK without SACK blocks and echoes.
 fn cumulative_ack(cumulative: u32) -> Ack {
-    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, timestamps: None, ecn_echo: false }
+    Ack {
+        cumulative,
+        sack: SackBlocks::default(),
+        echoes_retransmission: false,
+        timestamps: None,
+        ecn_echo: false,
+        accecn: None,
+    }
 }
 
 /// Both ends of a connection; the test is the network.
@@ -63,7 +70,8 @@ impl Pair {
         let ack: AckSpec = stack.ack;
         Pair {
             sender: Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0)),
-            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo),
+            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext::of_stack(&stack)))
+                .with_echo(stack.ecn_echo, stack.mss),
             now: Time::ZERO,
         }
     }

@@ -28,6 +28,11 @@ impl Line {
         self.held.push_back(held);
     }
 
+    /// The first packet.
+    pub fn first(&self) -> Option<&Held> {
+        self.held.front()
+    }
+
     /// Removes the first packet.
     pub fn pop(&mut self) -> Option<Held> {
         let held = self.held.pop_front()?;

@@ -10,6 +10,7 @@ pub mod ared;
 pub mod cake;
 pub mod codel;
 pub mod drop_tail;
+pub mod dualpi2;
 pub mod ecn_threshold;
 mod flow_queues;
 pub mod fq;
@@ -198,6 +199,8 @@ crate::algorithm_registry! {
         Sfq = "sfq": sfq,
         /// CAKE ("Piece of CAKE", LANMAN 2018), without classes of service and fairness between hosts. The link is its shaper.
         Cake = "cake": cake,
+        /// Two coupled queues, one for L4S (RFC 9332). Marks packets of L4S.
+        DualPi2 = "dualpi2": dualpi2,
         /// Adaptive RED (Floyd, Gummadi and Shenker 2001), as Linux has it. Thresholds are averages of the queue in bytes.
         Ared = "ared": ared,
         /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).

@@ -128,6 +128,7 @@ impl IdealPath {
                 round_start: ack == 0,
                 in_recovery,
                 ecn_echo: marked,
+                marked: delivered * u32::from(marked),
                 ..AckEvent::PREDICTED
             };
             let event = if self.is_provided { self.as_the_sender_shows(event, acknowledged) } else { event };

@@ -73,8 +73,8 @@ impl Response {
             CongestionSpec::Bbr3(parameters) => {
                 Some(Response::Bbr(Bbr::Three { loss_threshold: parameters.loss_threshold }))
             }
-            // It answers delays that only a queue has.
-            CongestionSpec::LinuxCdg(_) | CongestionSpec::Swift(_) => None,
+            // They answer delays that only a queue has, or marks of single packets.
+            CongestionSpec::LinuxCdg(_) | CongestionSpec::Swift(_) | CongestionSpec::Prague(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law::aimd(1.0, parameters.loss_remainder);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))

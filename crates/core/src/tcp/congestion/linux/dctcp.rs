@@ -61,9 +61,7 @@ impl MarkedShare {
             (self.length, self.passed) = (ack.outstanding, 0);
         }
         self.delivered += ack.delivered;
-        if ack.ecn_echo {
-            self.marked += ack.delivered;
-        }
+        self.marked += ack.marked;
     }
 }
 
@@ -111,7 +109,7 @@ mod tests {
     #[test]
     fn the_ack_that_ends_a_round_trip_counts_for_the_next() {
         let mut share = MarkedShare::new(Parameters::default(), &flow(10));
-        share.on_echo(&AckEvent { ecn_echo: true, outstanding: 9, ..AckEvent::PREDICTED });
+        share.on_echo(&AckEvent { ecn_echo: true, marked: 1, outstanding: 9, ..AckEvent::PREDICTED });
         assert_eq!(share.alpha, 960);
         share.count(&AckEvent { delivered: 9, cumulative: 9, ..AckEvent::PREDICTED });
         assert_eq!((share.alpha, share.delivered, share.marked), (964, 9, 0));

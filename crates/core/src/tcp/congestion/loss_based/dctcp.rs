@@ -1,7 +1,7 @@
 //! DCTCP: a window that shrinks by the share of its segments that were marked (RFC 8257; Alizadeh et al., "Data Center TCP",
 //! 2010). Every other congestion signal halves it.
 //!
-//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo. Its queues mark packets above a
+//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo, or AccECN. Its queues mark packets above a
 //! backlog threshold (`ecn-threshold`).
 
 use super::{IncreaseDecrease, LossBased};
@@ -60,11 +60,9 @@ impl MarkedShare {
     /// Counts an ACK, which may end a round trip. RFC 8257 section 3.3 does so before it reduces the window by the estimate.
     fn count(&mut self, ack: &AckEvent) {
         self.acknowledged += ack.delivered;
-        if ack.ecn_echo {
-            self.marked += ack.delivered;
-        }
+        self.marked += ack.marked;
         if ack.round_start && self.acknowledged > 0 {
-            let share = f64::from(self.marked) / f64::from(self.acknowledged);
+            let share = (f64::from(self.marked) / f64::from(self.acknowledged)).min(1.0);
             self.alpha = estimate(self.alpha, self.gain, share);
             (self.acknowledged, self.marked) = (0, 0);
         }

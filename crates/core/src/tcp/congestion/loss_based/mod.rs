@@ -9,6 +9,7 @@ pub mod htcp;
 pub mod illinois;
 pub mod kikolo;
 pub mod newreno;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod westwood;

@@ -694,6 +694,7 @@ mod tests {
             round_start: false,
             in_recovery: true,
             ecn_echo: false,
+            marked: 0,
         }
     }
 

@@ -165,6 +165,7 @@ mod tests {
                     round_start: index == 0,
                     in_recovery: false,
                     ecn_echo: false,
+                    marked: 0,
                 };
                 if self.ssthresh == f64::INFINITY {
                     self.state.on_ack(&mut self.cwnd, &mut self.ssthresh, &ack);

@@ -250,6 +250,7 @@ impl<C: CongestionControl> Bench<C> {
             round_start,
             in_recovery,
             ecn_echo: segment.marked,
+            marked: u32::from(segment.marked),
         };
         self.control.on_ack(&ack, &self.rtt);
         rtt.as_secs()
@@ -363,6 +364,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
                     round_start,
                     in_recovery,
                     ecn_echo: false,
+                    marked: 0,
                 };
                 control.on_ack(&ack, &rtt_estimate);
             }

@@ -65,6 +65,7 @@ impl<C: CongestionControl> Ideal<C> {
             round_start,
             in_recovery: false,
             ecn_echo: false,
+            marked: 0,
         };
         self.control.on_ack(&ack, &self.rtt);
         self.now += RTT.scale(1.0 / self.control.cwnd());

@@ -9,6 +9,7 @@
 //! rounding by the window scale are not modelled.
 
 use crate::spec::StackSpec;
+use crate::tcp::accecn::Feedback;
 use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
 use crate::units::{Duration, Time};
 
@@ -36,6 +37,8 @@ pub struct Announcement {
     pub timestamp: u32,
     /// On an ACK, the number of the transmission whose timestamp it echoes (TSecr), if the ACK says it.
     pub echoed: Option<u32>,
+    /// The counters of marks of an ACK (AccECN). Not only of Linux.
+    pub accecn: Option<Feedback>,
     /// The packet's entropy value, or on an ACK that of the packet that it answers, if its flow has a policy. Of a subflow: the data sequence number,
     /// or on an ACK the data acknowledgement. Not only of Linux.
     pub value: Option<u32>,
@@ -215,7 +218,7 @@ impl ReceiveWindow {
         if read >= 2 * window && 2 * u64::from(window) * self.mss <= self.room {
             self.edge = next.saturating_add(read); // the application's reading sends another ACK (`tcp_cleanup_rbuf`)
         }
-        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now), echoed: None, value: None })
+        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now), ..Announcement::default() })
     }
 }
 

@@ -69,7 +69,7 @@ proptest! {
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
         (options.prediction, options.only_the_timer) = (Prediction::Off, false);
-        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo);
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo, stack.mss);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
         long.write(Time::ZERO, 300);
@@ -100,7 +100,7 @@ proptest! {
             }
             if position < 11 && let Some(ack) = acks.pop_front() {
                 long.on_ack(now, &ack);
-                let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo && short.takes_bursts();
+                let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo && ack.accecn.is_none() && short.takes_bursts();
                 let cumulative = ack.cumulative;
                 let passed = if !is_cumulative_only {
                     None

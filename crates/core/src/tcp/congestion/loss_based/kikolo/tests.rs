@@ -144,6 +144,7 @@ impl HandDriven {
             round_start: false,
             in_recovery: false,
             ecn_echo: false,
+            marked: 0,
         };
         self.kikolo.on_ack(&ack, &rtt_estimate());
     }

@@ -117,6 +117,7 @@ fn ack(now: Time, delivered: u32, in_flight: u32) -> AckEvent {
         round_start: false,
         in_recovery: true,
         ecn_echo: false,
+        marked: 0,
     }
 }
 
