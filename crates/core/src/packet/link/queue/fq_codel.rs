@@ -147,7 +147,7 @@ impl AtService for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::link::packet_sizes::PacketSizes;
+    use crate::packet::link::packet_sizes::{IpEcn, PacketSizes};
     use crate::packet::link::queue::FlowKey;
     use crate::rng::{Purpose, Stream};
     use crate::units::Rate;
@@ -163,7 +163,7 @@ mod tests {
         let draws = Stream::new(1, Purpose::QueueManagement, 0);
         let place = Place { limit: QueueLimit::Packets(10), rate: Rate(8_000_000), draws };
         let Discipline::AtService(mut queue) = Parameters::default().build(place) else { panic!("it holds packets") };
-        let sizes = FlowSizes::new(vec![PacketSizes::new(1500, 1500, 40, false, u32::MAX); 2]);
+        let sizes = FlowSizes::new(vec![PacketSizes::new(1500, 1500, 40, IpEcn::NotEct, u32::MAX); 2]);
         let mut dropped = Vec::new();
         for (number, flow) in [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1].into_iter().enumerate() {
             let mut packet = Packet::new(flow, number as u32, 0, 0);
