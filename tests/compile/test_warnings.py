@@ -269,7 +269,7 @@ def test_ect1_is_for_controls_that_answer_marks_by_their_share() -> None:
     assert "RFC 9331 section 4.3" in warnings(text.replace("NAME", "cubic"))["stacks.x.l4s"]
     assert warnings(text.replace("NAME", "dctcp")) == {}
     with pytest.raises(ValueError, match="ecn must be true beside l4s"):
-        warnings(text.replace("ecn = true", "ecn = false"))
+        warnings(text.replace("NAME", "dctcp").replace("ecn = true", "ecn = false"))
 
 
 CONVERGING = '[routing.ospf]\nreconverge = "1s"\n'
