@@ -13,6 +13,11 @@ from anabranch.foundation.interrupts import Interruptible
 from anabranch.results.limiting import LIMITS
 
 Columns = Mapping[str, npt.NDArray[Any]]
+FLOW_DELAYS = (
+    *("delay_mean_s", "delay_median_s", "delay_p95_s", "delay_p99_s", "delay_max_s", "jitter_s"),
+    *("rtt_median_s", "rtt_p95_s", "rtt_p99_s"),
+)
+LINK_DELAYS = ("queue_delay_median_s", "queue_delay_p95_s", "queue_delay_p99_s")
 
 
 def interrupt_runs() -> None:
@@ -98,7 +103,7 @@ class FakeSimulation:
             "reassembly_peak_bytes",
         )
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
-        columns |= dict.fromkeys(LIMITS, unknown)
+        columns |= dict.fromkeys((*LIMITS, *FLOW_DELAYS), unknown)
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)
         return columns
@@ -137,6 +142,7 @@ class FakeSimulation:
             for name in ("packets", "bytes", "queue_drops", "losses", "marks", "trimmed")
         }
         ratios = ("utilisation", "queue_drop_ratio", "loss_ratio", "queue_delay_mean_s")
+        columns |= dict.fromkeys(LINK_DELAYS, np.full(rows, np.nan))
         return columns | {name: np.zeros(rows) for name in ratios}
 
     def take_flow_series(self) -> Columns:

@@ -27,7 +27,7 @@ def predictable_scenario(number: int) -> dict[str, Any]:
         if isinstance(routing.get("per"), dict):
             routing["per"] = "packet"
     for stack in document["stacks"].values():
-        if stack["congestion"] == "linux-cdg":
+        if stack.get("congestion") == "linux-cdg":
             stack["congestion"] = "linux-reno"
         if document["topology"]["queue"]["discipline"] == "ecn-threshold":
             stack["ecn"] = True

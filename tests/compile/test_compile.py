@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from anabranch import _core
 from anabranch.compile.run import compile_run, longest_round_trip
 from anabranch.engines.refusal import refusals
+from anabranch.foundation import units
 from anabranch.network.topologies import Link, Node, Topology
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.algorithms import REGISTRIES
@@ -280,7 +281,8 @@ def test_the_core_takes_every_queue_discipline_with_its_defaults_written_out(dis
     spec = compiled(("[topology]", f'[topology]\nqueue = "{discipline["name"]}"'))
     defaults = {parameter["name"]: parameter["default"] for parameter in discipline["parameters"]}
     written = spec["links"][0]["queue"]
-    assert written == {"discipline": discipline["name"], "limit": {"packets": 100}} | defaults
+    limit = units.queue_limit(discipline["limit"])
+    assert written == {"discipline": discipline["name"], "limit": {limit.unit: limit.amount}} | defaults
     _core.Simulation(json.dumps(spec))
 
 
@@ -299,7 +301,7 @@ def test_the_core_takes_every_loss_model_with_its_parameters(model: dict[str, An
 @pytest.mark.parametrize("name", [algorithm["name"] for algorithm in REGISTRIES["congestion"]])
 def test_every_congestion_control_is_a_preset(name: str) -> None:
     stack = compiled(('stack = "newreno"', f'stack = "{name}"'))["stacks"][0]
-    detection = "rack-tlp" if name.startswith(("linux-", "bbr")) else "dup-ack"
+    detection = "rack-tlp" if name.startswith(("linux-", "bbr", "prague")) else "dup-ack"
     policies = (detection, "quick-ack" if name.startswith("linux-") else "immediate")
     assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == [name, *policies]
 

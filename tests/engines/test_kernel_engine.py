@@ -108,8 +108,11 @@ def test_flows_of_linux_have_queues_of_their_own() -> None:
     """A flow of TCP fills its queue, from which packets are dropped. The queue of datagrams beside it loses none."""
     text = f"""{HEAD}
 [[topology.override]]
-link = ["r", "b"]
+link = ["a", "r"]
 capacity = "1Mbps"
+[[topology.override]]
+link = ["s", "b"]
+capacity = "2Mbps"
 queue = {{ discipline = "fq", flow_limit = 8 }}
 [[traffic]]
 from = "a"
@@ -129,7 +132,7 @@ duration = "3s"
     datagrams = result.flows.row(1, named=True)
     assert datagrams["segments_sent"] > 30
     assert datagrams["delivered_bytes"] == 100 * datagrams["segments_sent"]
-    assert result.links.filter(src="r", dst="b")["queue_drops"][0] > 0
+    assert result.links.filter(src="s", dst="b")["queue_drops"][0] > 0
 
 
 @pytest.mark.usefixtures("namespaces")

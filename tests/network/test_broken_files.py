@@ -25,7 +25,7 @@ def test_what_is_broken_was_whole(tmp_path_factory: pytest.TempPathFactory) -> N
 
 
 def test_files_are_broken_in_many_ways_and_always_the_same() -> None:
-    numbers = range(1000)
+    numbers = range(1500)
     contents = [broken(number)[1] for number in numbers]
     assert contents == [broken(number)[1] for number in numbers]
     assert len(set(contents)) > 450

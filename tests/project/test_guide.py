@@ -52,7 +52,7 @@ def test_the_first_steps_lead_to_the_table_that_they_show(
 
 
 def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
-    stacks, messages, own = blocks("transports.md", "toml")
+    stacks, split, messages, own = blocks("transports.md", "toml")
     (control,) = blocks("transports.md", "python")
     (tmp_path / "root.py").write_text(control, encoding="utf-8")
     stacks += own.removeprefix("[stacks]\n")
@@ -63,6 +63,11 @@ def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
     assert (flows["delivered_bytes"] > 0).all()
     one = rest.replace(f"{names}", '"credit-over-reps"\nsize = "1MB"').replace("'", '"')
     assert Scenario.from_toml(messages + one).run(seed=1).flows["delivered_bytes"].to_list() == [1_000_000]
+    names = re.findall(r"^(\S+) = { preset", split, re.MULTILINE)
+    backbone = f'[topology]\nfrom = "nsfnet"\n[[traffic]]\nfrom = "1"\nto = "7"\nstack = {names}\n[run]\nduration = "100ms"\n'
+    flows = Scenario.from_toml(split + backbone.replace("'", '"')).run(seed=1).flows
+    assert flows["stack"].to_list() == names
+    assert (flows["delivered_bytes"] > 0).all()
 
 
 def test_the_page_on_transports_names_every_preset_and_detector() -> None:

@@ -19,7 +19,7 @@ def test_the_parts_have_a_row_for_each_discipline_or_sender() -> None:
     assert len(lines["queues"]) == 2 * len(queues.SPRAYED)
     for key in ("flow queues", "fairness"):
         (line,) = lines[key]
-        shares = [float(cell) for cell in line.split(" | ")[1:3]]
+        shares = [float(cell) for cell in line.strip("| ").split(" | ")[1:3]]
         assert line.startswith("| fq-codel | ")
         assert all(0 < share < 100 for share in shares)
 

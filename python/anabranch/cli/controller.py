@@ -26,7 +26,7 @@ def controller(
     ] = None,
     json: Json = False,
 ) -> int:
-    """LiveControl a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
+    """Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
 
     The scenario's routings with link_state become routes by OpenFlow 1.3, its bulk traffic flows of iperf3; it takes the scenario's duration. A route
     changes only if the intervals of the two costs are apart. anabranch run simulates the same scenario. Needs root, openvswitch-switch, iperf3 and os-ken.

@@ -78,11 +78,12 @@ fn is_next_of_links(oracle: &Oracle) -> bool {
     is_of_network && oracle.clock.next_network_event_itself() != Some(&NetworkEvent::Retire)
 }
 
-/// Linux sends no messages, and chooses no entropy values: these runs have TCP without a policy.
+/// Linux sends no messages, no L4S, and chooses no entropy values: these runs have TCP without a policy.
 fn check_in_step(mut spec: Value) -> Result<(), TestCaseError> {
     for stack in spec["stacks"].as_array_mut().into_iter().flatten() {
         stack["protocol"] = json!({"name": "tcp"});
         stack["entropy"] = Value::Null;
+        stack["l4s"] = json!(false);
     }
     let mut oracle: Oracle = build::<ReferenceLoop>(&spec);
     oracle.network.host_log = Some(Vec::new());

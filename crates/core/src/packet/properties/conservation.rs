@@ -123,8 +123,8 @@ proptest! {
     fn twice_the_rate_and_half_the_time_count_the_same(spec in run_spec()) {
         // Where a rate changes during a transmission, or jitter is drawn, times are rounded to picoseconds.
         let mut slow = without_variations(spec);
-        // PIE and adaptive RED have constants in units of time, and CAKE's turns depend on the rate.
-        replace_disciplines(&mut slow, &["pie", "fq-pie", "ared", "cake"]);
+        // PIE, DualPI2 and adaptive RED have constants in units of time, and CAKE's turns depend on the rate.
+        replace_disciplines(&mut slow, &["pie", "fq-pie", "dualpi2", "ared", "cake"]);
         // Half an odd number of picoseconds is rounded, so estimates could be equal in one run only.
         slow["routings"][0]["link_state"] = json!(null);
         // Only bulk flows of NewReno: random intervals are rounded to picoseconds, and some algorithms have constants in units of time.
@@ -133,6 +133,7 @@ proptest! {
             group["transport"] = json!({"tcp": {"stack": 0}});
         }
         slow["stacks"][0]["protocol"] = json!({"name": "tcp"});
+        slow["stacks"][0]["entropy"] = json!(null);
         slow["stacks"][0]["congestion"] = json!({"name": "newreno"});
         slow["stacks"][0]["slow_start"] = json!({"name": "classic"});
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});

@@ -25,18 +25,21 @@ fn finished(spec: RunSpec) -> Oracle {
 }
 
 /// The delays of each flow's data, in the order of arrival after the warm-up. The log has packets before they are stamped. So a segment's
-/// arrival belongs to its first transmission that has not arrived, where each was sent once.
+/// arrival belongs to its first transmission that has not arrived, where each was sent once. The log does not tell which connection
+/// a subflow belongs to.
 fn delays_by_flow(oracle: &mut Oracle, flows: usize) -> Vec<Option<Vec<u64>>> {
     let warm_up = Time::ZERO + oracle.spec.warm_up;
     let mut sent: HashMap<(u32, u32), Vec<Time>> = HashMap::new();
-    let mut by_flow = vec![Some(Vec::new()); flows];
+    let is_one =
+        |flow| oracle.spec.subflows_of(&oracle.spec.traffic[oracle.hosts.identity(flow).group as usize]).is_none();
+    let mut by_flow: Vec<_> = (0..flows as u32).map(|flow| is_one(flow).then(Vec::new)).collect();
     for event in oracle.network.host_log.take().into_iter().flatten() {
         match event {
             HostEvent::Sent(packet, _, at) if delays::counts(&packet) => {
                 sent.entry((packet.flow(), packet.segment())).or_default().push(at);
             }
             HostEvent::Come(packet, at) if delays::counts(&packet) => {
-                let of_flow = &mut by_flow[packet.flow() as usize];
+                let Some(of_flow) = by_flow.get_mut(packet.flow() as usize) else { continue };
                 let sent = &sent[&(packet.flow(), packet.segment())];
                 if sent.len() > 1 {
                     *of_flow = None; // sent again: the log does not tell which one has come

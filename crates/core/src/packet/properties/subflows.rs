@@ -20,7 +20,7 @@ fn run(first: u64, second: u64, shared: u64, congestion: &str) -> Value {
     let mut stack = usual_stack(congestion, true);
     stack["protocol"] = json!({"name": "mptcp"});
     let routing = |hops: Value| {
-        json!({"name": "", "hops": hops, "select": "hash", "per": {"unit": "flow"}, "hash": ["source"], "acks": null,
+        json!({"name": "", "hops": hops, "select": {"name": "hash"}, "per": {"unit": "flow"}, "hash": ["source"], "acks": null,
             "reconverge": null, "link_state": null})
     };
     let paths = json!({"kind": "explicit", "weights": [1.0, 1.0, 1.0, 1.0],
@@ -100,7 +100,7 @@ fn a_subflow_stays_on_its_path() {
     let mut spec = run(10, 10, 100, "lia");
     spec["traffic"].as_array_mut().unwrap().truncate(1);
     spec["routings"][0]["per"] = json!({"unit": "packet"});
-    spec["routings"][0]["select"] = json!("random");
+    spec["routings"][0]["select"] = json!({"name": "random"});
     let simulation = finish(&spec);
     let FlowState::Multipath(connection) = &simulation.hosts.flows()[0].state else { panic!("a connection") };
     assert_eq!(connection.subflows.len(), 2);
