@@ -66,6 +66,11 @@ def _most_bytes(schedule: Mapping[str, Any], seconds: float) -> float:
     return float(periods * len(schedule["at"]) * schedule["bytes"])
 
 
+def _greatest_fall_s(schedule: Mapping[str, Any]) -> float:
+    """The most by which a delay that changes falls."""
+    return (max(schedule["values"]) - min(schedule["values"])) * 1e-12
+
+
 def _of_links(spec: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     links = {name: column.astype(float) for name, column in outcome.links.items()}
     for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
@@ -75,10 +80,14 @@ def _of_links(spec: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     largest = max([*sizes, *(stack["mss"] + stack["header"] for stack in spec["stacks"])])
     seconds = _measured_s(spec, outcome)
     schedules = [link.get("rate_schedule") for link in spec["links"]]
+    delays = [link.get("delay_schedule") for link in spec["links"]]
     of_schedule = [0 if index is None else _most_bytes(spec["schedules"][index], seconds) for index in schedules]
     carried = np.maximum(links["capacity_bps"] * seconds / 8, of_schedule)
-    # A packet may have been on its way when the measured time began.
-    yield from beyond("bytes of link", links["bytes"], 0, carried + largest)
+    # Bytes count when they arrive. A packet may have been on its way when the measured time began, and a delay that falls brings earlier what follows.
+    falls = [0.0 if index is None else _greatest_fall_s(spec["schedules"][index]) for index in delays]
+    yield from beyond(
+        "bytes of link", links["bytes"], 0, carried + largest + links["capacity_bps"] * np.array(falls) / 8
+    )
     for index, link in enumerate(spec["links"]):
         limit = link["queue"]["limit"]
         waiting = limit.get("bytes", limit.get("packets", 0) * largest)

@@ -428,7 +428,7 @@ def test_accecn_is_a_setting_of_linux_where_it_has_it(echo: str, option: str, mo
     sysctls = linux_stack(stack, lambda _: "").sysctls
     assert (sysctls["net.ipv4.tcp_ecn"], sysctls["net.ipv4.tcp_ecn_option"]) == ("3", option)
     monkeypatch.setattr(settings, "_ACCURATE_SYSCTL", Path("/no-such-file"))
-    with pytest.raises(ValueError, match="Linux 6.18"):
+    with pytest.raises(ValueError, match=r"Linux 6\.18"):
         linux_stack(stack, lambda _: "")
 
 

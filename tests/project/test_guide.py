@@ -64,7 +64,9 @@ def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
     one = rest.replace(f"{names}", '"credit-over-reps"\nsize = "1MB"').replace("'", '"')
     assert Scenario.from_toml(messages + one).run(seed=1).flows["delivered_bytes"].to_list() == [1_000_000]
     names = re.findall(r"^(\S+) = { preset", split, re.MULTILINE)
-    backbone = f'[topology]\nfrom = "nsfnet"\n[[traffic]]\nfrom = "1"\nto = "7"\nstack = {names}\n[run]\nduration = "100ms"\n'
+    backbone = (
+        f'[topology]\nfrom = "nsfnet"\n[[traffic]]\nfrom = "1"\nto = "7"\nstack = {names}\n[run]\nduration = "100ms"\n'
+    )
     flows = Scenario.from_toml(split + backbone.replace("'", '"')).run(seed=1).flows
     assert flows["stack"].to_list() == names
     assert (flows["delivered_bytes"] > 0).all()

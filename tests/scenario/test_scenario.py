@@ -574,7 +574,11 @@ def test_a_matrix_has_an_upper_bound() -> None:
 @pytest.mark.parametrize(
     ("section", "field", "hint"),
     [
-        ('queue = { target = "1ms" }', "queue.target", 'give discipline = "codel" or "fq-codel" or "pie" or "fq-pie" or "dualpi2"'),
+        (
+            'queue = { target = "1ms" }',
+            "queue.target",
+            'give discipline = "codel" or "fq-codel" or "pie" or "fq-pie" or "dualpi2"',
+        ),
         ('queue = ["codel", { mark = 5 }]', "queue[1].mark", 'give discipline = "ecn-threshold"'),
         ("queue = { marc = 5 }", "queue.marc", "possible: discipline, limit"),
         (

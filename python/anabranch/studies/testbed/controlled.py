@@ -205,7 +205,11 @@ def _metric(routing: Mapping[str, Any]) -> str:
 def _spread(plan: LabPlan, routing: Mapping[str, Any]) -> Spread:
     """The paths and weights of a routing with several paths; a flow keeps its path."""
     name, hops = routing["name"], routing["hops"]
-    if routing["select"]["name"] not in ("hash", "weighted") or routing["per"]["unit"] != "flow" or routing["acks"] is not None:
+    if (
+        routing["select"]["name"] not in ("hash", "weighted")
+        or routing["per"]["unit"] != "flow"
+        or routing["acks"] is not None
+    ):
         raise MeasurementError(
             f'routing.{name}: a switch chooses the path of a flow by its hash: give select = "hash" or "weighted", per = "flow", and no acks'
         )
