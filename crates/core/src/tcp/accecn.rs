@@ -29,7 +29,7 @@ impl Feedback {
     /// The feedback of a receiver that has counted these marked packets and, for the option, bytes.
     pub fn new(packets: u32, bytes: Option<u32>) -> Feedback {
         let ace = packets.wrapping_add(FIRST_ACE) % ACE_VALUES;
-        let option = bytes.map_or(0, |bytes| Feedback::HAS_OPTION | bytes % BYTE_VALUES);
+        let option = bytes.map_or(0, |bytes| Feedback::HAS_OPTION | (bytes % BYTE_VALUES));
         Feedback(Feedback::IS_SOME | ace << 24 | option)
     }
 

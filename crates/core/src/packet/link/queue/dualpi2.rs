@@ -84,12 +84,12 @@ impl Controller {
             let is_quiet = self.probability == 0.0 && self.last_wait == Duration::ZERO && queues.is_empty();
             if is_quiet {
                 let updates = (now - self.next_update).0 / self.settings.tupdate.0 + 1;
-                self.next_update = self.next_update + self.settings.tupdate * updates;
+                self.next_update += self.settings.tupdate * updates;
                 return;
             }
             let wait = queues.longest_wait(self.next_update);
             self.step(wait);
-            self.next_update = self.next_update + self.settings.tupdate;
+            self.next_update += self.settings.tupdate;
         }
     }
 
