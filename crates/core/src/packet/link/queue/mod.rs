@@ -197,7 +197,7 @@ crate::algorithm_registry! {
         Fq = "fq": fq,
         /// Stochastic fairness queueing (McKenney 1990).
         Sfq = "sfq": sfq,
-        /// CAKE (Høiland-Jørgensen et al., LANMAN 2018), without classes of service and fairness between hosts. The link is its shaper.
+        /// CAKE (LANMAN 2018), without classes of service and fairness between hosts. The link is its shaper.
         Cake = "cake": cake,
         /// Two coupled queues, one for L4S (RFC 9332). Marks packets of L4S.
         DualPi2 = "dualpi2": dualpi2,
