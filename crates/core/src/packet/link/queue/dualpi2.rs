@@ -21,7 +21,7 @@ use crate::spec::QueueLimit;
 use crate::units::{Duration, Time};
 
 crate::parameters! {
-    /// The defaults are those of Linux 6.17.
+    /// The defaults are those of Linux 6.17, but for `min_qlen_step`.
     pub struct Parameters {
         /// The wait of classic packets at which the controller aims.
         pub target: Duration = Duration::from_millis(15);
@@ -35,6 +35,8 @@ crate::parameters! {
         pub coupling_factor: f64 = 2.0, in 0.1..=100.0;
         /// Packets of L4S that have waited for longer are marked.
         pub step_thresh: Duration = Duration::from_millis(1);
+        /// Packets of L4S that must wait behind a packet for that. RFC 9332 has one (`Th_len`), so that a slow link does not mark every packet; Linux has none.
+        pub min_qlen_step: u32 = 1;
         /// The least share of the link that classic packets get while they wait.
         pub classic_protection: Share = Share(0.1), in 0.0..=1.0;
         /// Drops packets of both queues by the classic probability while that of L4S would exceed 1. Otherwise it only marks them.
@@ -197,7 +199,7 @@ impl DualPi2 {
                 _ => Fate::Sent,
             };
         }
-        if is_l4s && wait > settings.step_thresh {
+        if is_l4s && wait > settings.step_thresh && self.queues.l4s.packets() >= settings.min_qlen_step {
             fate = Fate::Marked;
         }
         fate
@@ -382,14 +384,15 @@ mod tests {
         assert!((999..=1001).contains(&classic), "{classic}");
     }
 
-    /// A lone packet of L4S that has waited for more than 1 ms is marked, though the probability is zero; a classic one never is.
+    /// A packet of L4S that has waited for more than 1 ms is marked, though the probability is zero, if another waits behind it; a classic one never is.
     #[test]
     fn the_step_marks_what_has_waited_for_longer() {
-        let marks = |flow, wait| {
+        let marks = |flow, wait, packets: u32| {
             let mut queue = queue(Parameters::default());
-            put(&mut queue, Time::ZERO, flow);
+            (0..packets).for_each(|_| put(&mut queue, Time::ZERO, flow));
             queue.dequeue(Time::ZERO + wait, &sizes(), &mut Vec::new()).expect("a packet").marks
         };
-        assert!(!marks(0, ms(1)) && marks(0, ms(1) + Duration(1)) && !marks(1, ms(10)));
+        assert!(!marks(0, ms(1), 2) && marks(0, ms(1) + Duration(1), 2) && !marks(1, ms(10), 2));
+        assert!(!marks(0, ms(10), 1));
     }
 }
