@@ -138,7 +138,7 @@ impl<P> EmulatedNetwork<P> {
             delays: vec![Delays::default(); if spec.delays { flows.len() } else { 0 }],
             full_sizes: (0..flows.len()).map(|flow| sizes[flow].full()).collect(),
             bytes: (0..flows.len()).map(|flow| sizes[flow].whole_payload()).collect(),
-            network: Network::new(links, FlowSizes::of_packets(), forwarding),
+            network: Network::new(links, FlowSizes::of_packets(sizes.largest()), forwarding),
             spec,
             flows,
             in_flight: InFlightPackets { packets: Vec::new(), free: Vec::new() },

@@ -24,9 +24,9 @@ impl FlowSizes {
         FlowSizes { entries, index_mask: if are_alike { 0 } else { usize::MAX }, largest }
     }
 
-    /// Sizes of single packets, none yet: a network without hosts numbers its packets instead of its flows.
-    pub fn of_packets() -> FlowSizes {
-        FlowSizes { entries: Vec::new(), index_mask: usize::MAX, largest: 0 }
+    /// Sizes of single packets, none yet: a network without hosts numbers its packets instead of its flows. `largest` is that of the planned flows.
+    pub fn of_packets(largest: u16) -> FlowSizes {
+        FlowSizes { entries: Vec::new(), index_mask: usize::MAX, largest }
     }
 
     /// Sets the sizes of a packet of [`Self::of_packets`].

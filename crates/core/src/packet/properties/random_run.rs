@@ -330,6 +330,8 @@ impl Plan {
         let mut routing = self.routing.clone();
         if has("mptcp") {
             (routing["reconverge"], routing["link_state"]) = (json!(null), json!(null));
+            // A subflow keeps a path without a loop. Links without delay have no cost by other metrics.
+            routing["hops"]["metric"] = json!("hop-count");
         }
         let (mut links, mut schedules) = (links.to_vec(), Vec::new());
         for (index, rate, delay, jitter, shaper) in &self.variations {

@@ -184,7 +184,9 @@ impl Codel {
     fn begin_episode(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count - self.last_count;
-        let soon = now.since(self.drop_next) < self.interval * 16;
+        // Drops of a full queue may have raised the count before the first episode.
+        let has_dropped = self.drop_next != Time::ZERO;
+        let soon = has_dropped && now.since(self.drop_next) < self.interval * 16;
         self.count = if delta > 1 && soon { delta } else { 1 };
         self.drop_next = control_law(now, self.interval, self.count);
         self.last_count = self.count;

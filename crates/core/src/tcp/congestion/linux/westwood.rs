@@ -95,9 +95,9 @@ impl Rules for FasterRecovery {
 
     fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _state: State, rtt: &RttEstimate) {
         let now = self.clock.ticks(ack.now);
-        // The first sample began with the connection.
+        // The first sample began with the connection: in whole ticks it may have been before the first tick of the run.
         let begun = rtt.smoothed().map_or(0, |srtt| self.clock.ticks_of(srtt).into());
-        let interval = now - *self.since.get_or_insert(now.saturating_sub(begun));
+        let interval = now.wrapping_sub(*self.since.get_or_insert(now.wrapping_sub(begun)));
         if interval > u64::from(self.rtt.max(self.clock.hz / LEAST_INTERVAL)) {
             let sample = self.bytes / interval;
             self.bandwidth = if self.bandwidth == (0, 0) {
