@@ -45,3 +45,21 @@ def assert_nothing_left(marker: str, namespaces_before: set[str]) -> None:
     while (left := processes(marker)) or (network_namespaces() - namespaces_before):
         assert time.monotonic() < ends, (left, network_namespaces() - namespaces_before)
         time.sleep(0.02)
+
+
+def assert_no_process_of(temporary: Path) -> None:
+    """No process has this folder for its temporary files, which all that a command starts inherits. A namespace ends with its last process, unless it is mounted."""
+    ends = time.monotonic() + 20
+    while left := [
+        process for process in Path("/proc").glob("[0-9]*") if _temporary_files_of(process) == str(temporary)
+    ]:
+        assert time.monotonic() < ends, left
+        time.sleep(0.02)
+
+
+def _temporary_files_of(process: Path) -> str | None:
+    try:
+        variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return None
+    return next((variable.removeprefix("TMPDIR=") for variable in variables if variable.startswith("TMPDIR=")), None)

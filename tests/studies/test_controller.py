@@ -8,7 +8,7 @@ import pytest
 from anabranch.cli import status
 from anabranch.scenario import Scenario
 from anabranch.studies.testbed.controlled import LiveControl
-from tests.linux_leftovers import assert_nothing_left, network_namespaces
+from tests.linux_leftovers import assert_no_process_of
 
 SCENARIO = """
 title = "triangle"
@@ -56,10 +56,14 @@ duration = "20s"
 
 @pytest.mark.slow("twenty seconds in real time")
 @pytest.mark.usefixtures("switches")
-def test_the_route_follows_a_delay_that_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_route_follows_a_delay_that_grows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By way of B first; once A-B takes 100 ms, directly, as the delays say. STAMP measures both delays one way. Each traffic group has the ports of its
     routing, and its own congestion control. A select group spreads flows over two paths."""
-    before = network_namespaces()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO)
     assert status(["controller", str(file), "--json"]) == 0
@@ -80,7 +84,7 @@ def test_the_route_follows_a_delay_that_grows(tmp_path: Path, capsys: pytest.Cap
     assert (measured["congestion_control"], spread["congestion_control"]) == ("cubic", "reno")
     assert spread["first_port"] - measured["first_port"] == 0x1000
     assert spread["goodput_bps"] + measured["goodput_bps"] > 10e6  # one path has 10 Mbit/s: a group uses both
-    assert_nothing_left(str(file), before)
+    assert_no_process_of(temporary)
 
 
 @pytest.mark.parametrize(

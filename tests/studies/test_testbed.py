@@ -17,7 +17,7 @@ from anabranch.network.topologies import Topology
 from anabranch.studies.testbed import live
 from anabranch.studies.testbed.network import LiveNetwork, MeasurementError
 from anabranch.studies.testbed.tests import Log, each_path, pairs_of
-from tests.linux_leftovers import assert_nothing_left, network_namespaces
+from tests.linux_leftovers import assert_no_process_of, network_namespaces
 
 TRIANGLE = """
 title = "triangle"
@@ -60,7 +60,7 @@ def test_paths_are_measured_beside_the_packet_engine_and_continued_after_an_inte
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    before, out = network_namespaces(), tmp_path / "out"
+    out = tmp_path / "out"
     command = (triangle, "--pairs", "A-1-C", "--metrics", "tcpbp,delay")
     command += ("--repetitions", 1, "--flows", 3, "--out", out)
     first = start(*command, "--minutes", 0.4)
@@ -71,7 +71,7 @@ def test_paths_are_measured_beside_the_packet_engine_and_continued_after_an_inte
     said, _ = first.communicate(timeout=60)
     assert first.returncode == 130
     assert b"A-1 > C " in said
-    assert_nothing_left(str(triangle), before)
+    assert_no_process_of(temporary)
     second = start(*command, "--json", "--minutes", 0.22)
     said, error = second.communicate(timeout=120)
     assert second.returncode == 0, error
@@ -88,7 +88,7 @@ def test_paths_are_measured_beside_the_packet_engine_and_continued_after_an_inte
         packets = 200 * 6 / 4 * 3
         assert abs(link["measured_loss"] - link["loss"]) < 5 * sqrt(link["loss"] / packets) + 10 / packets
         assert abs(link["measured_delay_s"] - link["delay_s"]) < 5e-3
-    assert_nothing_left(str(triangle), before)
+    assert_no_process_of(temporary)
     assert list(temporary.iterdir()) == []
 
 
@@ -109,7 +109,7 @@ def test_a_killed_measurement_leaves_nothing_behind(
     assert process.poll() is None
     process.kill()
     process.wait()
-    assert_nothing_left(str(triangle), before)
+    assert_no_process_of(temporary)
     end = time.monotonic() + 20
     while list(temporary.iterdir()):
         assert time.monotonic() < end, list(temporary.iterdir())
