@@ -10,6 +10,6 @@ FROM debian:bookworm-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 && rm --recursive --force /var/lib/apt/lists/*
 COPY --from=build /opt/anabranch /opt/anabranch
 ENV PATH=/opt/anabranch/bin:$PATH
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["anabranch"]
 CMD ["run", "example:abilene", "--out", "runs/abilene"]

@@ -29,8 +29,8 @@ crate::parameters! {
     }
 }
 
-/// Segments by which a flow with this round trip grows in one, to grow as fast as a flow of the target: the window of a rate is shorter by the
-/// ratio of both, and so is the round (draft section 2.4.4, `prague_rate_scaled_ai_ack_increase`).
+/// Segments by which the window of a flow grows in a round trip, so that its rate grows as fast as with the round trip `target` (draft section 2.4.4,
+/// `prague_rate_scaled_ai_ack_increase`). The ratio of both counts twice: for the window of a rate, and for the time of a round.
 pub fn increase(round_trip: Duration, target: Duration) -> f64 {
     let ratio = round_trip.as_secs() / target.as_secs();
     if ratio < 1.0 { ratio * ratio } else { 1.0 }
