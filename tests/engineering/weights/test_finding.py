@@ -107,13 +107,14 @@ def test_weights_stay_within_the_largest_and_whole() -> None:
     assert set(found.best.weights) <= set(range(1, 8))
 
 
-@pytest.mark.slow("the four networks of SNDlib, up to ten processor seconds each")
+@pytest.mark.slow("the four networks of SNDlib, mostly below ten processor seconds each")
 @pytest.mark.parametrize("name", ["abilene", "geant", "nobel-germany", "germany50"])
 def test_weights_are_within_2_percent_of_the_optimal_flow(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("topohub")
     monkeypatch.setattr(search.time, "monotonic", time.process_time)  # other processes take no time from the search
     network = robust.Network.of(topologies.load(f"sndlib/{name}"), 1e9)
-    found = weights.find(network, [own_demands(network)], limit_s=10.0, gap=0.02)
+    # A chance search, which ends at the gap: mostly after six seconds, but after ten for some paces of the clock.
+    found = weights.find(network, [own_demands(network)], limit_s=60.0, gap=0.02)
     assert found.of("hop-count").load > 1.4 * found.optimum
     assert found.optimum == pytest.approx(found.lower_bound, rel=1e-6)
     assert found.best.load <= 1.02 * found.optimum
