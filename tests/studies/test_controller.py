@@ -55,18 +55,24 @@ duration = "20s"
 
 
 @pytest.mark.slow("twenty seconds in real time")
-@pytest.mark.usefixtures("switches")
+@pytest.mark.parametrize(("to", "needs"), [("openflow", "switches"), ("linux", "routers"), ("frr", "frr_routers")])
 def test_the_route_follows_a_delay_that_grows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    to: str,
+    needs: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     """By way of B first; once A-B takes 100 ms, directly, as the delays say. STAMP measures both delays one way. Each traffic group has the ports of its
-    routing, and its own congestion control. A select group spreads flows over two paths."""
+    routing, and its own congestion control. A select group, or a route with two next hops, spreads flows over two paths."""
+    request.getfixturevalue(needs)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO)
-    assert status(["controller", str(file), "--json"]) == 0
+    assert status(["controller", str(file), "--to", to, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     idle = [
         route for route in document["routes"] if route["source"] == "A" and route["time_s"] < 13
@@ -85,6 +91,7 @@ def test_the_route_follows_a_delay_that_grows(
     assert spread["first_port"] - measured["first_port"] == 0x1000
     assert spread["goodput_bps"] + measured["goodput_bps"] > 10e6  # one path has 10 Mbit/s: a group uses both
     assert_no_process_of(temporary)
+    assert not list(Path("/run").glob("anabranch-*"))
 
 
 @pytest.mark.parametrize(
@@ -109,6 +116,16 @@ def test_what_a_live_network_has_not_is_refused_before_it_is_built(
     file.write_text(SCENARIO.replace(*changed))
     assert status(["controller", str(file)]) == 1
     assert said in capsys.readouterr().err
+
+
+def test_unequal_weights_and_frr_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], frr_routers: None
+) -> None:
+    file = tmp_path / "scenario.toml"
+    paths = '{ paths = [["A", "B", "C"], ["A", "C"], ["C", "B", "A"], ["C", "A"]], weights = [2, 1, 2, 1], per = "flow", select = "weighted" }'
+    file.write_text(SCENARIO.replace('{ metric = "hop-count", paths = { disjoint = 2 }, select = "hash" }', paths))
+    assert status(["controller", str(file), "--to", "frr"]) == 1
+    assert "unequal weights, which FRR's static routes have not" in capsys.readouterr().err
 
 
 def test_probes_have_the_scenarios_rate_as_far_as_one_thread_sends_them() -> None:

@@ -1,7 +1,7 @@
 """``anabranch controller``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -20,17 +20,21 @@ def controller(
     /,
     *,
     settings: Settings = None,
+    to: Annotated[
+        Literal["openflow", "linux", "frr"],
+        Parameter(help="Where routes go: rules of Open vSwitch, tables of Linux routers, or static routes of FRR."),
+    ] = "openflow",
     output: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], group=OUTPUT, help="Write routes, estimates and flows into this JSON file."),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
+    """Control a network on this machine as a scenario says: measure links, and route by what is measured.
 
-    The scenario's routings with link_state become routes by OpenFlow 1.3, its bulk traffic flows of iperf3; it takes the scenario's duration. A route
-    changes only if the intervals of the two costs are apart. anabranch run simulates the same scenario. Needs root, openvswitch-switch, iperf3 and os-ken.
-    Ctrl-C ends it early with status 130.
+    The scenario's routings with link_state become routes of switches or routers, its bulk traffic flows of iperf3; it takes the scenario's duration.
+    anabranch run simulates the same scenario. Needs root and iperf3; --to openflow needs openvswitch-switch and os-ken, --to frr needs frr. Ctrl-C ends it
+    early with status 130.
     """
     from anabranch.cli.scenarios import load
     from anabranch.studies.testbed.controlled import LiveControl
@@ -38,7 +42,7 @@ def controller(
     if output is not None:
         require_writable(output)
     control = LiveControl.of(load(scenario, settings))
-    found = control.run()
+    found = control.run(to)
     if found.lateness:
         say(found.lateness)
     document = _document(control, found)
