@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, Json, ScenarioFile, Settings
 from anabranch.cli.output import json_text, say
 from anabranch.foundation.output_files import require_writable, write_json
@@ -24,6 +24,12 @@ def controller(
         Literal["openflow", "linux", "frr"],
         Parameter(help="Where routes go: rules of Open vSwitch, tables of Linux routers, or static routes of FRR."),
     ] = "openflow",
+    link_state: Annotated[
+        Literal["stamp", "ospf", "isis"],
+        Parameter(
+            help="Where delays and losses come from: own probes, or what routers of FRR advertise (RFC 7471, RFC 8570)."
+        ),
+    ] = "stamp",
     output: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], group=OUTPUT, help="Write routes, estimates and flows into this JSON file."),
@@ -39,10 +45,12 @@ def controller(
     from anabranch.cli.scenarios import load
     from anabranch.studies.testbed.controlled import LiveControl
 
+    if link_state != "stamp" and to != "frr":
+        raise UsageError(f"--link-state {link_state}: needs routers of FRR: give --to frr")
     if output is not None:
         require_writable(output)
     control = LiveControl.of(load(scenario, settings))
-    found = control.run(to)
+    found = control.run(to, None if link_state == "stamp" else link_state)
     if found.lateness:
         say(found.lateness)
     document = _document(control, found)

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.hysteresis import Estimates, Hysteresis
-from anabranch.engines.openflow.link_state import Delay, MeasuredCable
+from anabranch.engines.openflow.igp import Advertised, replaced
+from anabranch.engines.openflow.link_state import CableEstimate, Delay, MeasuredCable
 from anabranch.engines.openflow.plan import measured, without_values
 from anabranch.engines.openflow.routes import Chosen, Pair
 
@@ -50,9 +52,14 @@ class RouteComputation:
             delay = Delay(mean_s, max(0.0, squares / number - mean_s**2) / (number - 1)) if number > 1 else None
             self.states[source, target].sample(sent, received, delay)
 
-    def routes(self) -> tuple[Chosen, Estimates]:
-        """The routes of all metrics by the present estimates, and these estimates."""
-        values = {ends: state.estimate for ends, state in self.states.items()}
+    @property
+    def estimates(self) -> dict[Pair, CableEstimate]:
+        """The present estimates of all cables."""
+        return {ends: state.estimate for ends, state in self.states.items()}
+
+    def routes(self, advertised: Mapping[Pair, Advertised] = MappingProxyType({})) -> tuple[Chosen, Estimates]:
+        """The routes of all metrics by the present estimates, with ``advertised`` values in their place, and these estimates."""
+        values = {ends: replaced(own, advertised.get(ends)) for ends, own in self.estimates.items()}
         found = routes.chosen(measured(self.topology, values), self._metrics)
         if self._hysteresis is not None:
             found = {

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,6 +16,7 @@ from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.hosts import Hosts
+from anabranch.engines.openflow.igp import Igp
 from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import MOST_NAMES, MOST_NODES, ControlFiles, LabPlan
 from anabranch.engines.openflow.router_control import RouterControl
@@ -30,11 +31,6 @@ _CONTROLLER = "anabranch.engines.openflow.controller"
 
 Target = Literal["openflow", "linux", "frr"]
 """Where a controller's routes go."""
-_NODES: Mapping[Target, Callable[[LabPlan, ExitStack], Switches | Routers]] = {
-    "openflow": Switches,
-    "linux": Routers,
-    "frr": FrrRouters,
-}
 
 
 @dataclass(frozen=True)
@@ -52,10 +48,13 @@ class Routed:
 class Lab:
     """The live network. It exists until the ``with`` block ends, and leaves nothing behind."""
 
-    def __init__(self, plan: LabPlan, given: Chosen | None = None, to: Target = "openflow") -> None:
+    def __init__(
+        self, plan: LabPlan, given: Chosen | None = None, to: Target = "openflow", igp: Igp | None = None
+    ) -> None:
         """Build the network. The controller installs the ``given`` routes at once and keeps them, or else measures.
 
-        ``to`` is where routes go: rules of Open vSwitch, tables of Linux, or static routes of FRR. Only switches take ``given`` routes.
+        ``to`` is where routes go: rules of Open vSwitch, tables of Linux, or static routes of FRR. Only switches take ``given`` routes. With an ``igp``, which
+        needs FRR, the controller takes the values that routers advertise.
 
         Raises:
             MissingExtraError: os-ken is not installed.
@@ -71,7 +70,11 @@ class Lab:
             write_json(self.files.network, plan.described())
             if given is not None:
                 write_json(self.files.routes, {"routes": routes.written(given)})
-            nodes = _NODES[to](plan, self._keep)
+            nodes: Switches | Routers
+            if to == "frr":
+                nodes = FrrRouters(plan, self._keep, igp)
+            else:
+                nodes = Switches(plan, self._keep) if to == "openflow" else Routers(plan, self._keep)
             devices = {
                 (node, other): open_device(nodes.namespaces[node], plan.port_name(node, other), kind="tap")
                 for node in plan.numbers

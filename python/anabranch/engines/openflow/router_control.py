@@ -6,8 +6,10 @@ from types import TracebackType
 
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow.computation import RouteComputation, written
+from anabranch.engines.openflow.igp import Advertised
 from anabranch.engines.openflow.plan import ControlFiles, LabPlan
-from anabranch.engines.openflow.routers import Routers
+from anabranch.engines.openflow.routers import FrrRouters, Routers
+from anabranch.engines.openflow.routes import Pair
 from anabranch.engines.openflow.table_routes import TableRoute, of_routes, of_spread
 from anabranch.foundation.output_files import write_json
 
@@ -55,7 +57,15 @@ class RouterControl:
                     return
 
     def _route(self, began: float) -> None:
-        found, values = self._computation.routes()
+        advertised: dict[Pair, Advertised] = {}
+        if isinstance(self._routers, FrrRouters) and self._routers.igp is not None:
+            self._routers.advertise(self._computation.estimates)
+            advertised = self._routers.advertised()
+            if not self._installed and not all(
+                ends in advertised and advertised[ends].delay_s is not None for ends in self._computation.states
+            ):
+                return  # the protocol has not converged
+        found, values = self._computation.routes(advertised)
         chosen = {**found, **self._plan.fixed}
         wanted = self._standing | frozenset(of_routes(chosen, self._plan.numbers))
         self._routers.change(self._installed - wanted, wanted - self._installed)

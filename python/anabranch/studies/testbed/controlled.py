@@ -14,6 +14,7 @@ from anabranch.engines.openflow.agents import Agents
 from anabranch.engines.openflow.cabling import cables
 from anabranch.engines.openflow.hosts import PORT, FlowRates, RunningFlows
 from anabranch.engines.openflow.hysteresis import Hysteresis, cost
+from anabranch.engines.openflow.igp import Igp
 from anabranch.engines.openflow.lab import Lab, Routed, Target
 from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan, Probing
@@ -121,10 +122,10 @@ class LiveControl:
         )  # fmt: skip
         return cls(plan, list(_groups(run, senders, plan)), duration_s, seed)
 
-    def run(self, to: Target = "openflow") -> Controlled:
+    def run(self, to: Target = "openflow", igp: Igp | None = None) -> Controlled:
         """Build the network, control it, and send the traffic; Ctrl-C ends this early: ``interrupted``.
 
-        Routes go ``to`` switches of Open vSwitch, routers of Linux, or routers of FRR.
+        Routes go ``to`` switches of Open vSwitch, routers of Linux, or routers of FRR. The latter may advertise delays by an ``igp``.
 
         Raises:
             MissingExtraError: os-ken is not installed.
@@ -134,7 +135,7 @@ class LiveControl:
         try:
             with (
                 Shown(self.duration_s) as shown,
-                Lab(self.plan, to=to) as bed,
+                Lab(self.plan, to=to, igp=igp) as bed,
                 Agents(self.plan, bed.hosts, self.seed, bed.files.stamp),
             ):
                 self._follow(bed, found, shown)
