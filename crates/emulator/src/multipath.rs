@@ -38,7 +38,7 @@ pub fn stream() -> Result<OwnedFd, Errno> {
     Errno::result(descriptor).map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// The last reports about the subflows of a connection, also of those that have ended since.
+/// The last report about each subflow of a connection. A subflow that has ended keeps its report.
 #[derive(Debug, Default)]
 pub struct Subflows(BTreeMap<Ipv4Addr, TcpInfo>);
 

@@ -1,5 +1,6 @@
-"""Multipath TCP of Linux: what a stack may ask for, and the addresses from which a host begins further subflows."""
+"""Multipath TCP of Linux: the keys that it follows, and the addresses from which a host begins further subflows."""
 
+import os
 import socket
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
@@ -10,8 +11,8 @@ from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 
 OPTION = 24
 """Bytes of the option that Linux adds to a segment: a data sequence number of 64 bits and a data acknowledgement of 32, padded."""
-PROTOCOL = 262
-"""IPPROTO_MPTCP, which Python knows from 3.10 on, but not on every system."""
+_PROTOCOL = 262
+"""IPPROTO_MPTCP, which the C library of Python may not know."""
 _COUPLED = ("lia", "olia", "balia")
 _ADDED_SUBFLOWS = 8
 """Most subflows that Linux's path manager adds to the first (MPTCP_PM_ADDR_MAX)."""
@@ -38,7 +39,8 @@ def check(stack: Mapping[str, Any], refuse: Callable[[str, str], ValueError]) ->
         )
     if protocol["scheduler"] != _SCHEDULER:
         raise refuse(
-            "protocol.scheduler", f'its scheduler follows "{_SCHEDULER}", not "{protocol["scheduler"]}"; use "{_SCHEDULER}"'
+            "protocol.scheduler",
+            f'its scheduler follows "{_SCHEDULER}", not "{protocol["scheduler"]}"; use "{_SCHEDULER}"',
         )
     if protocol["subflows"] > 1 + _ADDED_SUBFLOWS:
         raise refuse("protocol.subflows", f"at most {1 + _ADDED_SUBFLOWS}, here {protocol['subflows']}")
@@ -52,7 +54,8 @@ def prepare(namespace: NetworkNamespace, device: str, address: str, subflows: in
     Raises:
         NetworkError: this Linux has no Multipath TCP, or an old one.
     """
-    namespace.run(_require)
+    if (reason := namespace.run(missing)) is not None:
+        raise NetworkError(f'protocol = "mptcp": {reason}; use "tcp"')
     further = [str(IPv4Address(address) + index * _NEXT_NETWORK) for index in range(1, subflows)]
     commands = [f"mptcp limits set subflows {_ADDED_SUBFLOWS} add_addr_accepted 0"]
     for one in further:
@@ -60,16 +63,12 @@ def prepare(namespace: NetworkNamespace, device: str, address: str, subflows: in
     namespace.configure("\n".join(commands))
 
 
-def _require() -> None:
+def missing() -> str | None:
+    """What this Linux lacks for Multipath TCP; None if nothing."""
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, PROTOCOL) as one:
-            try:
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
-            except OSError:
-                raise NetworkError(
-                    'protocol = "mptcp" needs TCP_MAXSEG for Multipath TCP, which came with Linux 6.17'
-                ) from None
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _PROTOCOL) as one:
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
     except OSError as error:
-        raise NetworkError(
-            f'protocol = "mptcp": this Linux has no Multipath TCP ({error.strerror}); it needs CONFIG_MPTCP'
-        ) from None
+        release, reason = os.uname().release, error.strerror
+        return f"this Linux ({release}) has no Multipath TCP with TCP_MAXSEG, as Linux has from 6.17 on with CONFIG_MPTCP ({reason})"
+    return None
