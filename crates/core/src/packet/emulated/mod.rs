@@ -132,7 +132,7 @@ impl<P> EmulatedNetwork<P> {
         let mut route_log = RouteLog::new(&spec, &flows);
         route_log.update(Time::ZERO, &forwarding);
         Ok(EmulatedNetwork {
-            clock: Clock::new(spec.duration, network_events),
+            clock: Clock::new(spec.duration, spec.sample, network_events),
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
             delays: vec![Delays::default(); if spec.delays { flows.len() } else { 0 }],
