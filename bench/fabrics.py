@@ -26,6 +26,7 @@ EACH_REPS, EACH_MIXED = (f"dctcp-ack-each-over-{entropy}" for entropy in ("reps"
 MPRC, MPRC_REPS, PATHS, RACK = (
     *("mprc-over-oblivious", "mprc-over-reps", "newreno-path-count-over-oblivious", "newreno-rack-tlp-over-oblivious"),
 )
+SPLIT = "mptcp-lia-over-subflows"
 OBLIVIOUS, BITMAP, REPS, MIXED, RCCC, BOTH = (
     *("uet-nscc-over-oblivious", "uet-nscc-over-bitmap", "uet-nscc-over-reps", "uet-nscc-over-mixed"),
     *("uet-rccc-over-mixed", "uet-both-over-mixed"),
@@ -53,9 +54,9 @@ def parts(answer: FabricAnswer) -> dict[str, str]:
 def brief(answer: FabricAnswer) -> str:
     """Some rows, each with the last completion as a multiple of the least time, for the guide."""
     rows = [
-        [row.transport, row.entropy, *(f"{_times(answer.cells[kind][row.name]):.2f}" for kind in answer.cells)]
+        [row.transport, row.entropy, *(_short(_times(answer.cells[kind][row.name])) for kind in answer.cells)]
         for row in answer.rows
-        if row.name in (ECMP, PLB, DCTCP, MPRC, OBLIVIOUS, MIXED, ADAPTIVE, RCCC)
+        if row.name in (ECMP, PLB, DCTCP, MPRC, SPLIT, OBLIVIOUS, MIXED, ADAPTIVE, RCCC)
     ]
     return Table(("transport", "entropy", *answer.cells), rows).markdown()
 
@@ -142,6 +143,16 @@ def _of_the_seeds(answer: FabricAnswer) -> list[tuple[str, bool]]:
             f"{_us(slow[MPRC])} over oblivious and {_us(slow[MPRC_REPS])} over REPS. Without marks, REPS only prefers paths whose ACKs come back soon.",
             _level(slow[MPRC_REPS], slow[MPRC]),
         ),
+        (
+            "**Splitting above TCP has a long tail.** Four subflows of Multipath TCP, coupled by LIA, take "
+            f"{_us(even[SPLIT], 'median_us')} in the median of the permutation, MPRC {_us(even[MPRC], 'median_us')}. But the last flow takes {_us(even[SPLIT])}: "
+            f"subflows meet on a spine, and {even[SPLIT].timeouts.mean:.1f} timeouts a run decide it. Under incast there are {incast[SPLIT].timeouts.mean:.0f}, as each sender begins with four "
+            f"windows, and it takes {_us(incast[SPLIT])}. With the slow spine, most flows gain: their other subflows carry the data. The median is {_us(slow[SPLIT], 'median_us')}, "
+            f"with MPRC {_us(slow[MPRC], 'median_us')}.",
+            _ahead(even[MPRC], even[SPLIT])
+            and _ahead(incast[MPRC], incast[SPLIT])
+            and _ahead(slow[SPLIT], slow[MPRC], "median_us"),
+        ),
     ]
 
 
@@ -158,6 +169,11 @@ def _mean(cell: FabricCell) -> float:
 
 def _times(cell: FabricCell) -> float:
     return _value(cell, "times_least").mean
+
+
+def _short(times: float) -> str:
+    """With the digits of the page's tables."""
+    return f"{times:.{2 if times < 10 else 1}f}"
 
 
 def _us(cell: FabricCell, name: str = "last_us") -> str:

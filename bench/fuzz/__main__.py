@@ -101,7 +101,11 @@ def _part(numbers: range, problems: Callable[[int], list[str]], limit: int) -> l
         faulthandler.dump_traceback_later(limit, exit=True)
         try:
             found += [(number, problem) for problem in problems(number)]
-        except Exception as error:  # whatever it is, a user would see its traceback
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except (
+            BaseException
+        ) as error:  # whatever it is, a user would see its traceback; a panic of the core is no Exception
             found.append((number, f"{type(error).__name__}: {error}"))
     faulthandler.cancel_dump_traceback_later()
     return found

@@ -68,6 +68,9 @@ def random_scenario(number: int) -> dict[str, Any]:
     fabric = Random(f"fabric {number}")
     if fabric.random() < 0.2:
         _make_fabric(fabric, document, nodes)
+    split = Random(f"subflows {number}")
+    if split.random() < 0.15:
+        _split(split, document)
     return document
 
 
@@ -262,6 +265,19 @@ def _make_fabric(draw: Random, document: dict[str, Any], nodes: list[str]) -> No
     pairs = [draw.sample(nodes, 2) for _ in range(draw.randint(1, 4))]
     size = draw.choice(["1 B", "4086 B", "60 kB", "400 kB"])
     document["traffic"] += [{"from": source, "to": target, "size": size} | ends for source, target in pairs]
+
+
+def _split(draw: Random, document: dict[str, Any]) -> None:
+    """Splits the flows of a stack over subflows, whose routes do not change during the run."""
+    stack = document["stacks"]["stack-0"]
+    stack.pop("entropy", None)
+    scheduler = draw.choice(["min-rtt", "blest", "ecf"])
+    stack["protocol"] = {"name": "mptcp", "subflows": draw.randint(1, 6), "scheduler": scheduler}
+    if draw.random() < 0.7:
+        stack["congestion"] = draw.choice(["lia", "olia", "balia"])
+    for routing in document["routing"].values():
+        routing.pop("reconverge", None)
+        routing.pop("link_state", None)
 
 
 def _schedule(draw: Random) -> dict[str, Any]:

@@ -352,16 +352,19 @@ class Cables:
     def end(self) -> tuple[float, float, float, int, int]:
         """End it. Mean, 99th percentile and greatest lateness in seconds, frames written, and frames that devices refused."""
 
+def most_subflows(spec: str) -> dict[int, int]:
+    """The greatest number of subflows of a flow of a compiled run (JSON), by the node that sends it; on Linux only."""
+
 class KernelRun:
     """One run of the kernel engine, in threads of its own; on Linux only."""
 
     def __init__(
-        self, spec: str, hosts: Sequence[tuple[int, int, int]], stacks: Sequence[tuple[str, int, int, bool]]
+        self, spec: str, hosts: Sequence[tuple[int, int, int]], stacks: Sequence[tuple[str, int, int, bool, bool]]
     ) -> None:
         """Begin a compiled run (JSON); :class:`ValueError` says what the network or Linux refuses.
 
         ``hosts`` are those that send or receive: node, and descriptors of its TUN device and network namespace, which are copied. ``stacks``
-        are congestion control, TCP_MAXSEG, payload of a full segment in bytes, and whether it is paced.
+        are congestion control, TCP_MAXSEG, payload of a full segment in bytes, whether it is paced, and whether it is of Multipath TCP.
         """
 
     @property
@@ -386,7 +389,7 @@ class KernelRun:
         """One row for each flow, with the columns that Linux reports; NaN where unknown."""
 
     def limits(self) -> Columns:
-        """By flow: seconds ``busy``, limited by ``window`` and by ``buffer``, as Linux counts them, and whether it ``writes_over_time``."""
+        """By flow: seconds ``busy``, limited by ``window`` and by ``buffer``, as Linux counts them, whether it ``is_multipath`` and ``writes_over_time``."""
 
     def failures(self) -> list[tuple[int, str]]:
         """Flows that Linux has ended, and why."""

@@ -19,7 +19,7 @@ import pytest
 from anabranch import Scenario
 from anabranch.cli.entry import status
 from anabranch.compile.run import compile_run
-from anabranch.engines.kernel import hosts, settings
+from anabranch.engines.kernel import hosts, multipath, settings
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
 from anabranch.engines.kernel.settings import StackError, linux_stack
@@ -355,10 +355,19 @@ def start(path: Path, out: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([*command, "--max-lateness", "60s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+STACKS = [
+    "linux-cubic",
+    pytest.param(
+        "linux-mptcp", marks=pytest.mark.skipif(multipath.missing() is not None, reason="needs Multipath TCP")
+    ),
+]
+
+
+@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.usefixtures("namespaces")
-def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_leaves_nothing_behind(stack: str, tmp_path: Path) -> None:
     path = tmp_path / "killed.toml"
-    path.write_text(HEAD + KILLED)
+    path.write_text(HEAD + KILLED.replace("linux-cubic", stack))
     before = network_namespaces()
     moments = random.Random(7)
     for number in range(int(os.environ.get("KERNEL_KILLS", "2"))):
@@ -369,10 +378,11 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
         assert_nothing_left(str(path), before)
 
 
+@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.usefixtures("namespaces")
-def test_an_interrupted_run_keeps_what_there_was(tmp_path: Path) -> None:
+def test_an_interrupted_run_keeps_what_there_was(stack: str, tmp_path: Path) -> None:
     path, out = tmp_path / "stopped.toml", tmp_path / "out"
-    path.write_text(HEAD + KILLED)
+    path.write_text(HEAD + KILLED.replace("linux-cubic", stack))
     before = network_namespaces()
     process = start(path, out)
     while process.poll() is None and network_namespaces() == before:  # on a busy machine, the program starts slowly

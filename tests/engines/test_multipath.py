@@ -59,9 +59,7 @@ def test_what_has_no_meaning_for_subflows_is_refused(stack: dict[str, Any], prob
         Scenario(two_paths(stack))
 
 
-def test_other_engines_refuse_subflows() -> None:
+def test_predict_refuses_subflows() -> None:
     scenario = Scenario(two_paths({"preset": "linux-cubic", "protocol": "mptcp"}))
     with pytest.raises(RunError, match="subflows, between which a scheduler divides"):
         scenario.run(seed=1, engine="predict")
-    with pytest.raises(RunError, match="an address for each path"):
-        scenario.run(seed=1, engine="kernel")

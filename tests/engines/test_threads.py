@@ -2,12 +2,17 @@
 
 import json
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
 from anabranch.cli import status
 from anabranch.cli.run import _say_of_threads
+from anabranch.compile.run import compile_run
+from anabranch.engines import packet
 from anabranch.scenario import Scenario
+from bench.fuzz.run import Samples
 from bench.reference import SCENARIOS
 
 MANY_FLOWS = """
@@ -31,6 +36,28 @@ def test_threads_change_nothing_but_who_does_it() -> None:
     assert one.series_flows.height > 1000
     assert one.series_flows.equals(two.series_flows)
     assert one.series_links.equals(two.series_links)
+
+
+def test_a_flow_that_retires_at_a_sample_is_sampled_alike_at_both_ends() -> None:
+    """Flows retire at multiples of 100 ms, and so are they sampled. A panic of the core is no Exception."""
+    short = {"gravity": {"total": "2Mbps"}, "short": {"sizes": [[200, 0.0], [9000, 1.0]]}}
+    hosts = ["s1", "s2", "d1", "d2"]
+    document: dict[str, Any] = {
+        "topology": {"generate": {"kind": "parallel", "pairs": 2, "delay": "52891us", "difference": "30167us"}},
+        "impairments": [{"link": "all", "loss": {"model": "gilbert-elliott", "good_to_bad": 0.02, "bad_to_good": 0.3}}],
+        "stacks": {"plain": {"preset": "newreno"}},
+        "traffic": [{"from": "d1", "to": "s2", "bulk": True}, {"from": hosts, "to": hosts} | short],
+        "run": {"duration": "5s", "sample": "100ms", "seed": 4},
+    }
+    document["topology"]["generate"] |= {"paths": 2, "rate": "60Mbps", "access": "50Mbps"}
+    spec = compile_run(Scenario(document).cases[0], 4)
+    one, two = Samples(), Samples()
+    packet.simulate(spec, one, Event())
+    packet.simulate(spec, two, Event(), lambda spec: packet.new_simulation(spec, 2))
+    first, second = one.whole()["flows"], two.whole()["flows"]
+    assert {name: column.tolist() for name, column in first.items() if name in ("time_s", "flow", "goodput_bps")} == {
+        name: second[name].tolist() for name in ("time_s", "flow", "goodput_bps")
+    }
 
 
 def test_threads_predict_the_same() -> None:

@@ -83,11 +83,12 @@ impl Emulator {
         &self.network
     }
 
-    /// Figures about the delays of a flow. Flows of another program have no round trips.
+    /// Figures about the delays of a flow. Flows of another program, and connections with subflows, have no round trips.
     pub fn delay_figures(&self, flow: u32) -> DelayFigures {
         let ends = self.network.endpoints(flow);
         let data = FiveTuple { source: ends.sender, destination: ends.receiver, protocol: packets::TCP };
-        let samples = self.round_trips.as_ref().and_then(|round_trips| round_trips.samples(&data));
+        let known = self.round_trips.as_ref().filter(|_| !self.network.has_subflows(flow));
+        let samples = known.and_then(|round_trips| round_trips.samples(&data));
         self.network.delay_figures(flow, samples)
     }
 

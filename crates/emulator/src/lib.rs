@@ -11,7 +11,7 @@
 //! | how late packets leave | [`lateness`] |
 //! | the time of a run | [`clock`] |
 //! | packets in real time, between TUN devices | [`driver`] |
-//! | connections of Linux that send and receive | [`traffic`], [`socket_options`] |
+//! | connections of Linux that send and receive | [`traffic`], [`socket_options`], [`multipath`] |
 //! | a run: a thread for packets and one for traffic | [`run`] |
 //!
 //! The network itself is `anabranch_core::packet::emulated`. The first seven know no clock and no system.
@@ -23,6 +23,8 @@ pub mod driver;
 pub mod emulator;
 pub mod flow_table;
 pub mod lateness;
+#[cfg(target_os = "linux")]
+pub mod multipath;
 pub mod network;
 pub mod packets;
 mod round_trips;

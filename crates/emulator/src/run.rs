@@ -72,7 +72,8 @@ impl Run {
         // Sockets are opened in namespaces, which a thread enters: a thread of its own does.
         let traffic = {
             let network = emulator.network();
-            let planned = network.flows().map(|flow| (network.plan(flow), network.endpoints(flow))).collect();
+            let flows = network.flows().filter(|flow| network.connection_of(*flow).is_none());
+            let planned = flows.map(|flow| (network.plan(flow), network.endpoints(flow))).collect();
             let (stop, spec) = (stop.clone(), network.spec().clone());
             std::thread::spawn(move || match Traffic::new(spec, planned, stacks, namespaces) {
                 Ok(traffic) => {

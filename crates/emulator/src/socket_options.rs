@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 /// Bytes of `struct tcp_info` that this module knows, up to `tcpi_total_rto` (include/uapi/linux/tcp.h, Linux 6.7).
-const KNOWN: usize = 248;
+pub(crate) const KNOWN: usize = 248;
 /// A window that has not been reduced yet (TCP_INFINITE_SSTHRESH of Linux).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -59,7 +59,8 @@ pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo, Errno> {
     Ok(parsed(&bytes, length as usize))
 }
 
-fn parsed(bytes: &[u8; KNOWN], length: usize) -> TcpInfo {
+/// The report in these bytes, of which Linux has filled the first `length`.
+pub(crate) fn parsed(bytes: &[u8; KNOWN], length: usize) -> TcpInfo {
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let microseconds = |at: usize| Duration::from_micros(u64::from(word(at)));
     let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));

@@ -1,7 +1,7 @@
 //! A run of the kernel engine.
 
 use crate::{columns, read_spec};
-use anabranch_core::packet::emulated::DelayFigures;
+use anabranch_core::packet::emulated::{DelayFigures, EmulatedNetwork};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::traffic::reordering::ReorderingCounts;
@@ -35,6 +35,24 @@ pub struct KernelRun {
     captures: HashMap<u32, Vec<u8>>,
 }
 
+/// The most subflows of a flow from each node whose flows have subflows.
+#[pyfunction]
+pub fn most_subflows(py: Python<'_>, spec: &str) -> PyResult<HashMap<u32, u32>> {
+    let spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+    let network =
+        py.detach(|| EmulatedNetwork::<()>::new(spec)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut of_connections: HashMap<u32, u32> = HashMap::new();
+    for connection in network.flows().filter_map(|flow| network.connection_of(flow)) {
+        *of_connections.entry(connection).or_default() += 1;
+    }
+    let mut most = HashMap::new();
+    for (connection, subflows) in of_connections {
+        let of_node: &mut u32 = most.entry(network.plan(connection).src).or_default();
+        *of_node = subflows.max(*of_node);
+    }
+    Ok(most)
+}
+
 /// A copy of a descriptor that Python has open.
 #[allow(unsafe_code)]
 pub fn copy_of(descriptor: i32) -> PyResult<OwnedFd> {
@@ -50,23 +68,24 @@ pub fn copy_of(descriptor: i32) -> PyResult<OwnedFd> {
 #[pymethods]
 impl KernelRun {
     /// The run of a compiled spec. Each host is (node, TUN device, network namespace). Each stack is (congestion control, TCP_MAXSEG, payload of a
-    /// segment, paced).
+    /// segment, paced, whether it is of Multipath TCP).
     #[new]
     fn new(
         py: Python<'_>,
         spec: &str,
         hosts: Vec<(u32, i32, i32)>,
-        stacks: Vec<(String, u32, u32, bool)>,
+        stacks: Vec<(String, u32, u32, bool, bool)>,
     ) -> PyResult<KernelRun> {
         let spec = read_spec(spec).map_err(PyValueError::new_err)?;
         let host =
             |(node, device, namespace)| Ok(Host { node, device: copy_of(device)?, namespace: copy_of(namespace)? });
         let hosts = hosts.into_iter().map(host).collect::<PyResult<Vec<Host>>>()?;
-        let stack = |(congestion, maximum_segment, payload, paced)| StackOptions {
+        let stack = |(congestion, maximum_segment, payload, paced, is_multipath)| StackOptions {
             congestion,
             maximum_segment,
             payload,
             paced,
+            is_multipath,
         };
         let stacks = stacks.into_iter().map(stack).collect();
         let interval_s = spec.sample.map_or(f64::NAN, |interval| interval.as_secs());
@@ -297,6 +316,7 @@ fn limit_table(flows: &[FlowRecord]) -> Table {
             ("busy", seconds(|info| info.busy)),
             ("window", seconds(|info| info.window_limited)),
             ("buffer", seconds(|info| info.buffer_limited)),
+            ("is_multipath", Column::U32(flows.iter().map(|flow| flow.is_multipath.into()).collect())),
             ("writes_over_time", Column::U32(flows.iter().map(|flow| flow.writes_over_time.into()).collect())),
         ],
     }

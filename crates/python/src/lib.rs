@@ -311,6 +311,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_class::<cables::Cables>()?;
         module.add_class::<kernel::KernelRun>()?;
+        module.add_function(wrap_pyfunction!(kernel::most_subflows, module)?)?;
     }
     module.add_class::<prediction::Prediction>()?;
     module.add_class::<prediction::Predictor>()?;

@@ -106,6 +106,14 @@ _MPTCP: dict[str, Any] = {
 """Settings of Multipath TCP besides its congestion control. The headers have 20 bytes more: the option with the data sequence number and
 the data acknowledgement (RFC 8684 section 3.3)."""
 
+_LINUX_MPTCP: dict[str, Any] = {
+    "protocol": {"name": "mptcp", "scheduler": "blest"},
+    "mss": "1424B",
+    "header": "76B",
+}
+"""What Multipath TCP of Linux has besides. The headers have timestamps, and 24 bytes with a data sequence number of 64 bits and a data
+acknowledgement of 32."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     **{one["name"]: {"congestion": one["name"], "detection": "dup-ack"} for one in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
@@ -135,6 +143,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
     **{f"mptcp-{name}": {"congestion": name} | _MPTCP for name in ("lia", "olia", "balia", "cubic")},
+    "linux-mptcp": {"congestion": "linux-cubic"} | _LINUX | _LINUX_MPTCP,
     "uet-nscc": {"protocol": {"name": "uet", "control": "nscc"}} | _UET,
     "uet-rccc": {"protocol": {"name": "uet", "control": "rccc"}} | _UET,
     "uet-both": {"protocol": {"name": "uet", "control": "both"}} | _UET,

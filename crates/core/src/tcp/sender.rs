@@ -196,11 +196,11 @@ pub struct Sender {
 impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
-        Sender::coupled(stack, paths, random, Coupling::default())
+        Sender::coupled(stack, paths, random, None)
     }
 
-    /// The sender of a subflow, which has this place among those of its connection.
-    pub fn coupled(stack: &StackSpec, paths: u32, random: Stream, coupling: Coupling) -> Sender {
+    /// The same. A subflow has this place among those of its connection.
+    pub fn coupled(stack: &StackSpec, paths: u32, random: Stream, coupling: Option<Coupling>) -> Sender {
         let congestion = stack.congestion.build(FlowContext {
             initial_window: stack.initial_window,
             slow_start: stack.slow_start,

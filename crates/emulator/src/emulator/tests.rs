@@ -122,6 +122,37 @@ fn both_connections_of_iperf3_take_the_path_of_their_flow() {
     assert_eq!((emulator.network().flows().len(), emulator.foreign()), (1, 0));
 }
 
+/// Each subflow has an address of its sender's, and a port that Linux chooses. The receiver's port is that of the connection.
+#[test]
+fn the_address_of_a_subflow_decides_its_path() {
+    let multipath = |spec: &mut Value| {
+        spec["stacks"][0]["protocol"] = json!({"name": "mptcp", "subflows": 8, "scheduler": "blest"});
+        spec["delays"] = json!(true);
+    };
+    let mut emulator = Emulator::new(spec(&sprayed(), multipath)).unwrap();
+    let server = emulator.network().endpoints(0).receiver.1;
+    let mut written = Written::default();
+    let sent = |network: u8, port: u16| {
+        let mut bytes = packet(1000, port);
+        bytes[12] = network;
+        bytes[22..24].copy_from_slice(&server.to_be_bytes());
+        bytes
+    };
+    for (number, (network, port)) in [(0, (10, 49_152)), (1, (11, 2000)), (2, (10, 49_152)), (3, (11, 2000))] {
+        emulator.send(Time(number * 100 * MS), 0, &sent(network, port), &mut written);
+    }
+    let mut answer = packet(1000, server);
+    answer[12..20].copy_from_slice(&[10, 0, 0, 4, 11, 0, 0, 1]);
+    answer[22..24].copy_from_slice(&2000_u16.to_be_bytes());
+    emulator.send(Time(400 * MS), 3, &answer, &mut written);
+    emulator.send(Time(500 * MS), 0, &sent(12, 2001), &mut written); // there is no third path
+    emulator.advance(Time(2000 * MS), &mut written);
+    assert_eq!(dues(&written), [6000, 112_000, 206_000, 312_000, 412_000]);
+    assert_eq!((emulator.network().flows().len(), emulator.foreign()), (3, 1));
+    // The connection has the delays of both: 6 and 12 ms.
+    assert!((emulator.delay_figures(0).mean - 0.009).abs() < 1e-9);
+}
+
 #[test]
 fn a_queue_marks_packets_that_may_be_marked() {
     let mark = |spec: &mut Value| {

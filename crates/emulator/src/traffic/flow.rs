@@ -2,6 +2,7 @@
 
 use super::records::{FlowRecord, Progress};
 use super::{StackOptions, Target};
+use crate::multipath::{self, Subflows};
 use crate::socket_options::{pace, tcp_info};
 use anabranch_core::packet::emulated::{Endpoints, FlowPlan};
 use anabranch_core::traffic::application::Application;
@@ -22,6 +23,28 @@ const DATAGRAM_HEADERS: u32 = 28;
 /// Bytes of the number that a datagram begins with.
 const NUMBER: usize = size_of::<u32>();
 
+/// The protocol of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Tcp,
+    /// Multipath TCP.
+    Multipath,
+    Udp,
+}
+
+impl Kind {
+    /// A socket of this protocol, which does not block.
+    pub fn socket(self) -> Result<OwnedFd, Errno> {
+        let kind = match self {
+            Kind::Multipath => return multipath::stream(),
+            Kind::Tcp => SockType::Stream,
+            Kind::Udp => SockType::Datagram,
+        };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        socket::socket(AddressFamily::Inet, kind, flags, None)
+    }
+}
+
 /// The socket with which a flow sends.
 pub enum Sender {
     /// Not open yet, or closed.
@@ -38,7 +61,7 @@ pub struct Flow {
     pub endpoints: Endpoints,
     /// Bytes of a write: a full segment's payload, or a datagram's.
     pub unit_bytes: u32,
-    pub is_udp: bool,
+    pub kind: Kind,
     /// The application's writes over time; `None` if it writes everything at its start.
     pub application: Option<Application>,
     pub sender: Sender,
@@ -51,6 +74,7 @@ pub struct Flow {
     waits_to_write: bool,
     /// The order of the datagrams that have arrived.
     order: Reordering,
+    subflows: Subflows,
     pub record: FlowRecord,
     pub sampled: Progress,
     /// It is over, and has had its last sample.
@@ -63,12 +87,13 @@ impl Flow {
         plan: FlowPlan,
         endpoints: Endpoints,
         unit_bytes: u32,
-        is_udp: bool,
+        kind: Kind,
         application: Option<Application>,
     ) -> Flow {
         let payload = unit_bytes.saturating_sub(DATAGRAM_HEADERS) as usize;
         let record = FlowRecord {
-            is_numbered: is_udp && payload >= NUMBER,
+            is_numbered: kind == Kind::Udp && payload >= NUMBER,
+            is_multipath: kind == Kind::Multipath,
             writes_over_time: application.is_some(),
             ..FlowRecord::default()
         };
@@ -78,12 +103,13 @@ impl Flow {
             plan,
             endpoints,
             unit_bytes,
-            is_udp,
+            kind,
             application,
             sender: Sender::None,
             receiver: None,
             waits_to_write: true,
             order: Reordering::default(),
+            subflows: Subflows::default(),
             record,
             sampled: Progress::default(),
             is_over: false,
@@ -94,9 +120,7 @@ impl Flow {
     /// Opens the sender's socket; the calling thread is in the namespace of the source.
     pub fn open(&mut self, number: u32, options: Option<&StackOptions>, epoll: &Epoll) -> Result<(), Errno> {
         self.record.has_started = true;
-        let kind = if self.is_udp { SockType::Datagram } else { SockType::Stream };
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = socket::socket(AddressFamily::Inet, kind, flags, None)?;
+        let socket = self.kind.socket()?;
         socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
         socket::bind(socket.as_raw_fd(), &address(self.endpoints.sender))?;
         let target = Target::Sender(number).into();
@@ -118,7 +142,7 @@ impl Flow {
     fn configure(&self, socket: &OwnedFd, options: &StackOptions) -> Result<(), Errno> {
         socket::setsockopt(socket, sockopt::TcpCongestion, &options.congestion.clone().into())?;
         socket::setsockopt(socket, sockopt::TcpMaxSeg, &options.maximum_segment)?;
-        // Each write of a paced application is one segment.
+        // Each write of a paced application is one segment. This call comes last: Linux 6.17 gives TCP_MAXSEG to further subflows only with a later option.
         socket::setsockopt(socket, sockopt::TcpNoDelay, &self.application.is_some())?;
         if options.paced { pace(socket) } else { Ok(()) }
     }
@@ -228,9 +252,9 @@ impl Flow {
 
     /// Reads the connection's state from Linux.
     pub fn refresh(&mut self) {
-        if let Sender::Tcp(stream) = &self.sender
-            && let Ok(info) = tcp_info(stream)
-        {
+        let Sender::Tcp(stream) = &self.sender else { return };
+        let info = if self.kind == Kind::Multipath { self.subflows.info(stream) } else { tcp_info(stream) };
+        if let Ok(info) = info {
             self.record.total.info = info;
         }
     }

@@ -12,12 +12,12 @@ use anabranch_core::rng::{Purpose, Stream};
 use anabranch_core::spec::{NodeId, RunSpec, SenderProgram, TransportSpec};
 use anabranch_core::traffic::application::Application;
 use anabranch_core::units::{Duration, Time};
-use flow::{BLOCK, Flow, address};
+use flow::{BLOCK, Flow, Kind, address};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::socket::{self, AddressFamily, Backlog, SockFlag, SockType, sockopt};
+use nix::sys::socket::{self, Backlog, sockopt};
 use nix::sys::time::TimeSpec;
 use records::{FlowRecord, FlowSample};
 use std::cmp::Reverse;
@@ -38,6 +38,8 @@ pub struct StackOptions {
     pub payload: u32,
     /// Whether to pace regardless of the congestion control.
     pub paced: bool,
+    /// Whether to speak Multipath TCP.
+    pub is_multipath: bool,
 }
 
 /// The owner of an event.
@@ -130,10 +132,15 @@ impl Traffic {
                 traffic.flows.push(flow);
                 continue;
             }
-            let receiver = (flow.endpoints.receiver, flow.is_udp);
+            let receiver = (flow.endpoints.receiver, flow.kind);
             if listening.insert(receiver, ()).is_none() {
-                let listened = traffic.listen(flow.plan.dst, flow.endpoints.receiver, flow.is_udp);
+                let listened = traffic.listen(flow.plan.dst, flow.endpoints.receiver, flow.kind);
                 listened.map_err(|error| format!("a receiver at {}: {error}", traffic.name_of(flow.plan.dst)))?;
+            } else if flow.kind == Kind::Multipath {
+                let (node, port) = (traffic.name_of(flow.plan.dst), flow.endpoints.receiver.1);
+                return Err(format!(
+                    "a receiver at {node}: two connections of mptcp have port {port}: give it fewer flows"
+                ));
             }
             traffic.by_ends.insert((flow.endpoints.sender, flow.endpoints.receiver), number);
             traffic.schedule(flow.plan.start, Happening::Start(number));
@@ -152,14 +159,17 @@ impl Traffic {
 
     fn planned(&self, number: u32, plan: FlowPlan, endpoints: Endpoints) -> Flow {
         let group = &self.spec.traffic[plan.group as usize];
-        let (unit_bytes, is_udp) = match group.transport {
-            TransportSpec::Tcp { stack } => (self.stacks[stack].payload, false),
-            TransportSpec::Udp { packet } => (packet, true),
+        let (unit_bytes, kind) = match group.transport {
+            TransportSpec::Tcp { stack } if self.stacks[stack].is_multipath => {
+                (self.stacks[stack].payload, Kind::Multipath)
+            }
+            TransportSpec::Tcp { stack } => (self.stacks[stack].payload, Kind::Tcp),
+            TransportSpec::Udp { packet } => (packet, Kind::Udp),
         };
         let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(number));
         let paced = !group.application.writes_at_once();
         let application = paced.then(|| Application::new(&group.application, unit_bytes, draws));
-        Flow::new(plan, endpoints, unit_bytes, is_udp, application)
+        Flow::new(plan, endpoints, unit_bytes, kind, application)
     }
 
     fn name_of(&self, node: NodeId) -> &str {
@@ -171,13 +181,12 @@ impl Traffic {
         setns(self.namespaces.get(&node).ok_or(Errno::ENOENT)?, CloneFlags::CLONE_NEWNET)
     }
 
-    fn listen(&mut self, node: NodeId, at: (Ipv4Addr, u16), is_udp: bool) -> Result<(), Errno> {
+    fn listen(&mut self, node: NodeId, at: (Ipv4Addr, u16), kind: Kind) -> Result<(), Errno> {
         self.enter(node)?;
-        let kind = if is_udp { SockType::Datagram } else { SockType::Stream };
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = socket::socket(AddressFamily::Inet, kind, flags, None)?;
+        let socket = kind.socket()?;
         socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
         socket::bind(socket.as_raw_fd(), &address(at))?;
+        let is_udp = kind == Kind::Udp;
         let target = if is_udp {
             Target::Datagrams(self.datagrams.len() as u32)
         } else {
@@ -296,7 +305,7 @@ impl Traffic {
                 info: now.info,
                 delivered: now.delivered - before.delivered,
                 retransmits: now.info.retransmits - before.info.retransmits,
-                is_udp: flow.is_udp,
+                is_udp: flow.kind == Kind::Udp,
             });
             flow.sampled = now;
             flow.sampled_after_end = flow.is_over;

@@ -28,6 +28,8 @@ pub struct FlowRecord {
     pub end: Option<Time>,
     /// Whether its order of arrival is known: datagrams that have room for a number.
     pub is_numbered: bool,
+    /// Whether it is split over subflows.
+    pub is_multipath: bool,
     /// Whether its application writes over time.
     pub writes_over_time: bool,
     /// Whether its connection was ever requested.

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+from anabranch.engines.kernel import multipath
 from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.settings import LinuxStack, StackError
@@ -44,6 +45,8 @@ class Settings:
     sysctls: Mapping[str, str]
     route: Mapping[str, str]
     """Metrics of its route, for ``ip route``."""
+    is_multipath: bool
+    """Whether it has connections of Multipath TCP."""
 
 
 def address(node: int) -> str:
@@ -51,15 +54,19 @@ def address(node: int) -> str:
     return str(_FIRST_ADDRESS + node)
 
 
-def make_hosts(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack], keep: ExitStack) -> list[Host]:
+def make_hosts(
+    spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack], subflows: Mapping[int, int], keep: ExitStack
+) -> list[Host]:
     """The hosts of a compiled run, with the settings of the stacks that they use; they end with ``keep``.
+
+    ``subflows`` is the greatest number of subflows of a flow, by the node that sends it.
 
     Raises:
         StackError: two stacks need different settings of one host.
         NetworkError: Linux refuses a namespace, a device or a setting.
     """
     mtu = _mtu(spec, stacks)
-    return [_host(node, own, mtu, keep) for node, own in host_settings(spec, stacks).items()]
+    return [_host(node, own, mtu, subflows.get(node, 1), keep) for node, own in host_settings(spec, stacks).items()]
 
 
 def host_settings(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> dict[int, Settings]:
@@ -76,7 +83,7 @@ def host_settings(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> 
     settings = {}
     for node, own in sorted(used.items()):
         sysctls, route = (_together(spec["nodes"][node], own, what) for what in ("sysctls", "route"))
-        settings[node] = Settings(needed(_COMMON | sysctls), route)
+        settings[node] = Settings(needed(_COMMON | sysctls), route, any(stack.is_multipath for stack in own))
     return settings
 
 
@@ -87,7 +94,7 @@ def _mtu(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> int:
     return max([stack.mtu for stack in stacks.values()] + datagrams)
 
 
-def _host(node: int, settings: Settings, mtu: int, keep: ExitStack) -> Host:
+def _host(node: int, settings: Settings, mtu: int, subflows: int, keep: ExitStack) -> Host:
     namespace = keep.enter_context(NetworkNamespace())
     for key, value in settings.sysctls.items():
         namespace.set_sysctl(key, value)
@@ -97,6 +104,8 @@ def _host(node: int, settings: Settings, mtu: int, keep: ExitStack) -> Host:
     if settings.route:
         metrics = " ".join(f"{key} {value}" for key, value in settings.route.items())
         namespace.configure(f"route replace default dev {DEVICE} src {address(node)} {metrics}")
+    if settings.is_multipath:
+        multipath.prepare(namespace, DEVICE, address(node), subflows)
     return Host(node, namespace, device)
 
 

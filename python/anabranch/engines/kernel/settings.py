@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anabranch.engines.kernel import multipath
 from anabranch.engines.kernel.linux_network.system_calls import ticks_per_second
 from anabranch.foundation.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 from anabranch.scenario.algorithms import REGISTRIES
@@ -61,6 +62,7 @@ class LinuxStack:
     payload: int
     """Bytes of a full segment's payload."""
     paced: bool
+    is_multipath: bool
     sysctls: Mapping[str, str]
     """Sysctls of both hosts of a flow."""
     route: Mapping[str, str]
@@ -78,6 +80,7 @@ class LinuxStack:
             options["SO_MAX_PACING_RATE"] = 2**64 - 2
         return {
             "stack": self.name,
+            "protocol": "mptcp" if self.is_multipath else "tcp",
             "socket": options,
             "sysctls": dict(self.sysctls),
             "route": dict(self.route),
@@ -95,10 +98,10 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
     def refuse(key: str, reason: str) -> StackError:
         return StackError(f"stack '{stack['name']}', {key}: the kernel engine runs Linux's TCP: {reason}")
 
-    if "protocol" in stack:
-        has_subflows = stack["protocol"]["name"] == "mptcp"
-        reason = "its subflows need an address for each path, and the emulated hosts have one; " if has_subflows else ""
-        raise refuse("protocol", f'{reason}use "tcp"')
+    if has_subflows := multipath.is_multipath(stack):
+        multipath.check(stack, refuse)
+    elif "protocol" in stack:
+        raise refuse("protocol", f'it has no "{stack["protocol"]["name"]}"; use "tcp" or "mptcp"')
     if stack["follows"] != "linux":
         raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)
@@ -158,8 +161,9 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         name=stack["name"],
         congestion=congestion,
         maximum_segment=maximum_segment,
-        payload=maximum_segment - (_TIMESTAMPS if timestamps else 0),
+        payload=maximum_segment - (_TIMESTAMPS if timestamps else 0) - (multipath.OPTION if has_subflows else 0),
         paced=stack["pacing"],
+        is_multipath=has_subflows,
         sysctls=sysctls | _detection(stack, refuse),
         route=route,
     )

@@ -51,8 +51,8 @@ class KernelSimulation:
             self._pacing = [index for index, one in stacks.items() if may_pace(spec["stacks"][index], one)]
             run = _without_programs(spec)
             # The packet engine plans the same flows, and refuses what the network cannot be.
-            self._planned = _core.Simulation(json.dumps(run)).flows()
-            hosts = make_hosts(run, stacks, self._keep)
+            self._planned = _core.Simulation(json.dumps(run | {"captures": []})).flows()
+            hosts = make_hosts(run, stacks, _core.most_subflows(json.dumps(run)), self._keep)
             self._iperf3 = Iperf3Processes(list(iperf3_flows(run, self._planned, hosts, stacks)))
             self._reports: dict[int, Report] | None = None
             self._unseen: Sequence[Report] = ()
@@ -124,7 +124,9 @@ class KernelSimulation:
         )
         stacks = np.asarray(planned["stack"])
         is_tcp = stacks < self._stacks
-        columns |= limit_shares(self._run.limits(), time, is_tcp, np.isin(stacks, self._pacing))
+        limits = self._run.limits()
+        is_one_flow = is_tcp & (np.asarray(limits["is_multipath"]) == 0)
+        columns |= limit_shares(limits, time, is_one_flow, np.isin(stacks, self._pacing))
         for flow, report in (self._reports or {}).items():
             for name, value in report.columns(warm_up_s, now_s).items():
                 columns[name] = np.asarray(columns[name], dtype=np.float64)
@@ -239,9 +241,11 @@ def _without_programs(spec: CompiledRun) -> dict[str, Any]:
     return {**spec, "stacks": stacks}
 
 
-def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool]:
+def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool, bool]:
     """The values of a stack that the Rust core needs; placeholders for a stack that no traffic uses."""
-    return ("", 0, 0, False) if stack is None else (stack.congestion, stack.maximum_segment, stack.payload, stack.paced)
+    if stack is None:
+        return ("", 0, 0, False, False)
+    return (stack.congestion, stack.maximum_segment, stack.payload, stack.paced, stack.is_multipath)
 
 
 def _schedule(threads: Sequence[int]) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 MSS, HEADER = 4086, 64
 """Bytes of payload and header of a full packet, as in the consortium's simulator."""
 PACKET = MSS + HEADER
+SUBFLOWS, SUBFLOW_OPTION = 4, 20
+"""Of a connection of Multipath TCP, and the bytes that each segment has of its option (RFC 8684)."""
 RATE_BPS, DELAY_S = 100e9, 1e-6
 QUEUE_PACKETS, MARK_FROM, MARK_TO = 29, 6, 24
 """A queue holds one bandwidth-delay product of the longest path. Marks begin at a fifth of it, and reach all packets at four fifths."""
@@ -29,7 +31,7 @@ class FabricRow:
     settings: Mapping[str, Any]
     """Of its stack, beside those that all rows share."""
     selector: str = "hash"
-    """Of the switches. Where they do not hash entropy values, ``entropy`` names their selector, and the sender has no policy."""
+    """Of the switches. Where they do not hash entropy values, ``entropy`` names their selector, and the sender has no policy. Nor has a sender of subflows."""
 
     @property
     def name(self) -> str:
@@ -41,14 +43,15 @@ class FabricRow:
 
         The timeout of messages counts six queues of it. By default it is the longest queue, here that of a host.
         """
-        shared: dict[str, Any] = {"mss": f"{MSS} B", "header": f"{HEADER} B"}
-        if self.selector == "hash":
+        protocol = self.settings.get("protocol", {"name": "tcp"})
+        own = SUBFLOW_OPTION if protocol["name"] == "mptcp" else 0
+        shared: dict[str, Any] = {"mss": f"{MSS - own} B", "header": f"{HEADER + own} B"}
+        if self.selector == "hash" and protocol["name"] != "mptcp":
             shared["entropy"] = self.entropy
-        if "protocol" not in self.settings:
+        if protocol["name"] != "uet":
             return {**self.settings, **shared, "min_rto": LEAST_RTO, "rto_granularity": LEAST_RTO}
         timeout_s = 15e-6 + 6 * QUEUE_PACKETS * PACKET * 8 / slowest_bps
-        protocol = {**self.settings["protocol"], "timeout": f"{1e9 * timeout_s:.0f} ns"}
-        return {**self.settings, **shared, "protocol": protocol}
+        return {**self.settings, **shared, "protocol": {**protocol, "timeout": f"{1e9 * timeout_s:.0f} ns"}}
 
 
 def _rows() -> tuple[FabricRow, ...]:
@@ -76,6 +79,7 @@ def _rows() -> tuple[FabricRow, ...]:
             FabricRow(f"newreno-{detection}", "oblivious", {"congestion": "newreno", "detection": detection})
             for detection in ("path-count", "rack-tlp")
         ),
+        *presets("mptcp-lia", "subflows", protocol={"name": "mptcp", "subflows": SUBFLOWS}),
         *messages("nscc", "oblivious", "bitmap", "reps", "mixed"),
         *at_switches(messages("nscc", "adaptive", "drill")),
         *messages("rccc", "mixed"),

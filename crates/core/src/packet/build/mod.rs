@@ -139,6 +139,7 @@ impl<L: EventLoop> Engine<L> {
     /// # Errors
     /// Names the first value that the engine cannot use. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
+        validate::check_captures(&spec)?;
         let Parts { links, forwarding, flows, sizes, dependencies, network_events } = parts(&spec)?;
         let mut engine = Engine::assemble(spec, links, forwarding, (flows, dependencies), sizes, network_events);
         engine.measure_for_messages();

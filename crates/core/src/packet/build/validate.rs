@@ -31,14 +31,6 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
         return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
     }
-    let has_no_headers = |group: &&TrafficSpec| spec.messages_of(group).is_some() || spec.subflows_of(group).is_some();
-    if let Some(group) = spec.traffic.iter().find(has_no_headers)
-        && !spec.captures.is_empty()
-    {
-        let what = if spec.messages_of(group).is_some() { "messages" } else { "data over subflows" };
-        let problem = format!("traffic '{}' sends {what}, which a capture has no headers for", group.name);
-        return Err(refuse("capture", problem));
-    }
     for (index, event) in spec.events.iter().enumerate() {
         if let LinkAction::Impair(loss) = &event.action {
             check_loss(loss.as_ref()).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;
@@ -49,6 +41,19 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
             .map_err(|problem| refuse(format!("routing '{}', link_state", routing.name), problem))?;
     }
     spec.stacks.iter().try_for_each(check_stack)
+}
+
+/// Refuses a capture of packets that the engine makes without headers.
+pub(super) fn check_captures(spec: &RunSpec) -> Result<(), BuildError> {
+    let has_no_headers = |group: &&TrafficSpec| spec.messages_of(group).is_some() || spec.subflows_of(group).is_some();
+    if let Some(group) = spec.traffic.iter().find(has_no_headers)
+        && !spec.captures.is_empty()
+    {
+        let what = if spec.messages_of(group).is_some() { "messages" } else { "data over subflows" };
+        let problem = format!("traffic '{}' sends {what}, which a capture has no headers for", group.name);
+        return Err(refuse("capture", problem));
+    }
+    Ok(())
 }
 
 fn check_link(spec: &RunSpec, index: LinkId, link: &LinkSpec) -> Result<(), BuildError> {

@@ -17,7 +17,7 @@ use crate::packet::engine::results::link_table;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::forwarding::{END, Forwarding};
 use crate::packet::hosts::delays::Delays;
-use crate::packet::hosts::flow::{Flow, FlowIdentity};
+use crate::packet::hosts::flow::{Flow, FlowIdentity, FlowState};
 use crate::packet::link::Offer;
 use crate::packet::link::packet::{ACK, MARK, Packet, flag_if};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
@@ -132,7 +132,7 @@ impl<P> EmulatedNetwork<P> {
         let mut route_log = RouteLog::new(&spec, &flows);
         route_log.update(Time::ZERO, &forwarding);
         Ok(EmulatedNetwork {
-            clock: Clock::new(spec.duration, network_events),
+            clock: Clock::new(spec.duration, spec.sample, network_events),
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
             delays: vec![Delays::default(); if spec.delays { flows.len() } else { 0 }],
@@ -146,7 +146,7 @@ impl<P> EmulatedNetwork<P> {
         })
     }
 
-    /// The flows that the run plans, and those added since.
+    /// The flows that the run plans, the subflows of their connections, and the flows added since.
     pub fn flows(&self) -> impl ExactSizeIterator<Item = u32> {
         0..self.flows.len() as u32
     }
@@ -156,9 +156,28 @@ impl<P> EmulatedNetwork<P> {
         self.flows[flow as usize].identity.plan(self.bytes[flow as usize])
     }
 
-    /// The addresses and ports of a flow's packets, as in the packet engine's captures.
+    /// The connection that a subflow belongs to; `None` for a flow that is no subflow.
+    pub fn connection_of(&self, flow: u32) -> Option<u32> {
+        match self.flows[flow as usize].state {
+            FlowState::Subflow(connection) => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// Whether the data of a flow is split over subflows.
+    pub fn has_subflows(&self, flow: u32) -> bool {
+        let group = &self.spec.traffic[self.flows[flow as usize].identity.group as usize];
+        self.connection_of(flow).is_none() && self.spec.subflows_of(group).is_some()
+    }
+
+    /// The addresses and ports of a flow's packets, as in the packet engine's captures. The receiver of a connection with subflows has a port for
+    /// this connection alone: the other end of a further subflow has a port that Linux chooses.
     pub fn endpoints(&self, flow: u32) -> Endpoints {
-        Endpoints::new(flow, &self.flows[flow as usize].identity, self.spec.traffic.len() as u32)
+        let mut ends = Endpoints::new(flow, &self.flows[flow as usize].identity, self.spec.traffic.len() as u32);
+        if self.has_subflows(flow) {
+            ends.receiver.1 = ends.sender.1;
+        }
+        ends
     }
 
     /// The address of a node.
@@ -281,7 +300,8 @@ impl<P> EmulatedNetwork<P> {
             Some((END, _)) => {
                 if let Some(in_flight) = self.in_flight.remove(packet) {
                     let is_data = !in_flight.key.reverse && !packet.has(ACK);
-                    if let Some(delays) = self.delays.get_mut(in_flight.key.flow as usize).filter(|_| is_data) {
+                    let flow = self.connection_of(in_flight.key.flow).unwrap_or(in_flight.key.flow);
+                    if let Some(delays) = self.delays.get_mut(flow as usize).filter(|_| is_data) {
                         delays.record(in_flight.sent, now);
                     }
                     taker.deliver(now, node, in_flight.packet, packet.has(MARK));

@@ -4,6 +4,9 @@ use crate::spec::{LinkId, LossSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
+/// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
+pub(super) const TIME_WAIT: Duration = Duration::from_millis(100);
+
 /// Something that happens to the network as a whole: it ends an epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::packet) enum NetworkEvent {
@@ -24,13 +27,22 @@ pub struct Clock {
     now: Time,
     end: Time,
     events: u64,
-    /// In the order of time; at one instant, in the order in which they were scheduled.
+    /// In the order of time; at one instant, in the order in which they were scheduled, but for retirements and samples.
     network_events: VecDeque<(Time, NetworkEvent)>,
+    /// Whether flows retire before a sample at the same instant. A flow is sampled once more after it has retired. So all partitions need one order, although
+    /// they learn of the end of a flow at different times. It is the order in which one partition would schedule the two.
+    retires_first: bool,
 }
 
 impl Clock {
-    pub(in crate::packet) fn new(duration: Duration, network_events: VecDeque<(Time, NetworkEvent)>) -> Clock {
-        Clock { now: Time::ZERO, end: Time::ZERO + duration, events: 0, network_events }
+    /// The clock of a run with this duration and interval of samples.
+    pub(in crate::packet) fn new(
+        duration: Duration,
+        sample: Option<Duration>,
+        network_events: VecDeque<(Time, NetworkEvent)>,
+    ) -> Clock {
+        let retires_first = sample.is_none_or(|interval| interval <= TIME_WAIT);
+        Clock { now: Time::ZERO, end: Time::ZERO + duration, events: 0, network_events, retires_first }
     }
 
     #[inline(always)]
@@ -59,7 +71,14 @@ impl Clock {
     }
 
     pub(in crate::packet) fn schedule(&mut self, at: Time, event: NetworkEvent) {
-        let position = self.network_events.partition_point(|(earlier, _)| *earlier <= at);
+        let comes_first = |other: &NetworkEvent| match (&event, other) {
+            (NetworkEvent::Retire, NetworkEvent::Sample) => self.retires_first,
+            (NetworkEvent::Sample, NetworkEvent::Retire) => !self.retires_first,
+            _ => false,
+        };
+        let end = self.network_events.partition_point(|(earlier, _)| *earlier <= at);
+        let begin = self.network_events.partition_point(|(earlier, _)| *earlier < at);
+        let position = (begin..end).find(|index| comes_first(&self.network_events[*index].1)).unwrap_or(end);
         self.network_events.insert(position, (at, event));
     }
 
@@ -88,5 +107,29 @@ impl Clock {
     /// Removes and returns the next network event, which happens now.
     pub(in crate::packet) fn take_network_event(&mut self) -> Option<NetworkEvent> {
         self.network_events.pop_front().map(|(_, event)| event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Partitions learn of the end of a flow at different times.
+    #[test]
+    fn a_retirement_and_a_sample_of_one_instant_have_one_order() {
+        let at = Time(7);
+        for (interval_ms, first) in
+            [(50, NetworkEvent::Retire), (100, NetworkEvent::Retire), (200, NetworkEvent::Sample)]
+        {
+            for events in [[NetworkEvent::Retire, NetworkEvent::Sample], [NetworkEvent::Sample, NetworkEvent::Retire]] {
+                let sample = Some(Duration::from_millis(interval_ms));
+                let known = VecDeque::from([(Time(6), NetworkEvent::WarmedUp), (at, NetworkEvent::Reroute(0))]);
+                let mut clock = Clock::new(Duration::from_secs(1), sample, known);
+                events.into_iter().for_each(|event| clock.schedule(at, event));
+                let found: Vec<&NetworkEvent> = clock.network_events().map(|(_, event)| event).collect();
+                assert_eq!(found[..2], [&NetworkEvent::WarmedUp, &NetworkEvent::Reroute(0)]);
+                assert_eq!((found.len(), found[2]), (4, &first));
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A host changes nothing but its flows. All else it reaches by a [`HostContext`].
 
+use crate::packet::engine::clock::TIME_WAIT;
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::dependencies::Dependencies;
 use crate::packet::engine::messages::MessageHosts;
@@ -23,9 +24,6 @@ use rustc_hash::FxHashMap;
 /// Longest time until a sender is woken, which then returns its exact deadline. Otherwise, the entry of the SYN's timer would stay for a second
 /// although the first retransmission timeout is shorter.
 pub(super) const FARTHEST_TIMER: Duration = Duration::from_millis(200);
-
-/// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
-const TIME_WAIT: Duration = Duration::from_millis(100);
 
 /// All flows of a run.
 pub struct Hosts {

@@ -111,7 +111,7 @@ impl<L: EventLoop> Engine<L> {
         let network = Network::new(links, sizes, forwarding);
         let hosts = Hosts::new(&spec, flows, dependencies);
         Engine {
-            clock: Clock::new(spec.duration, network_events),
+            clock: Clock::new(spec.duration, spec.sample, network_events),
             observers: Observers::new(&spec, &hosts, &network),
             network,
             hosts,

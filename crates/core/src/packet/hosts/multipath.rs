@@ -50,7 +50,7 @@ impl Multipath {
         of_subflow.receive_window = FIXED_WINDOW;
         let count = draws.len();
         let subflow = |(random, coupling)| {
-            let mut sender = Sender::coupled(&of_subflow, 1, random, coupling);
+            let mut sender = Sender::coupled(&of_subflow, 1, random, Some(coupling));
             sender.set_receive_window(u32::MAX);
             Connection::new(sender, Receiver::of_stack(&of_subflow), None)
         };

@@ -130,8 +130,8 @@ pub struct FlowContext {
     pub hz: u32,
     /// Random draws of this flow.
     pub random: Stream,
-    /// Its place among the subflows of its connection.
-    pub coupling: Coupling,
+    /// Its place among the subflows of its connection, if it is one.
+    pub coupling: Option<Coupling>,
 }
 
 crate::algorithm_registry! {

@@ -60,6 +60,7 @@ def iperf3_flows(
     groups = {index: group for index, group in enumerate(run["traffic"]) if group.get("sender") == "iperf3"}
     for group in groups.values():
         _check(group, sample_s)
+        _check_protocol(group, stacks)
     for number, index in enumerate(planned["traffic"]):
         if index not in groups:
             continue
@@ -96,6 +97,14 @@ def _check(group: Mapping[str, Any], sample_s: float | None) -> None:
         raise refuse("stop", "sends until the run ends: leave out stop")
     if sample_s is not None and sample_s < LEAST_INTERVAL_S:
         raise refuse("sample", f"reports every {LEAST_INTERVAL_S:g} s at most: choose a longer run.sample")
+
+
+def _check_protocol(group: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> None:
+    tcp = group["transport"].get("tcp")
+    if tcp is not None and (stack := stacks[tcp["stack"]]).is_multipath:
+        raise Iperf3Error(
+            f"traffic '{group['name']}', stack '{stack.name}': iperf3 sends by plain TCP: choose another stack, or leave out sender"
+        )
 
 
 def _client_options(group: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> tuple[list[str], int]:

@@ -10,7 +10,6 @@ use crate::rng::{Purpose, Stream};
 use crate::spec::{Follows, StackSpec};
 use crate::tcp::congestion::FlowContext;
 use crate::tcp::congestion::Snapshot;
-use crate::tcp::congestion::coupled::Coupling;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
@@ -37,7 +36,7 @@ pub fn flow_context(stack: &StackSpec) -> FlowContext {
         pacing: stack.pacing,
         hz: stack.hz,
         random: Stream::new(1, Purpose::Congestion, 0),
-        coupling: Coupling::default(),
+        coupling: None,
     }
 }
 

@@ -100,7 +100,8 @@ impl<R: Rule> IncreaseDecrease for Coupled<R> {
     }
 
     fn of_flow(self, flow: &FlowContext) -> Coupled<R> {
-        Coupled { coupling: flow.coupling.clone(), ..self }
+        let coupling = flow.coupling.clone().unwrap_or(self.coupling);
+        Coupled { coupling, ..self }
     }
 
     fn observe(&mut self, cwnd: f64, ack: &AckEvent, rtt: &RttEstimate) {

@@ -2,7 +2,6 @@
 //! sender always has data, knows dropped segments at once, and reports the events of a real sender.
 
 use crate::rng::{Purpose, Stream};
-use crate::tcp::congestion::coupled::Coupling;
 use crate::tcp::congestion::slow_start::{SlowStartSpec, classic};
 use crate::tcp::congestion::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
@@ -26,7 +25,7 @@ pub fn flow(seed: u64) -> FlowContext {
         pacing: false,
         hz: 250,
         random: Stream::new(seed, Purpose::Congestion, 0),
-        coupling: Coupling::default(),
+        coupling: None,
     }
 }
 
