@@ -37,7 +37,7 @@ COMMANDS = {
 """Each command, with the first sentence of its help."""
 _OPTIONS = {
     "--help, -h": "Show this help; after a command, the help of that command.",
-    INSTALL_COMPLETION: "Have the shell complete commands and options.",
+    INSTALL_COMPLETION: "Have the shell complete commands, options and names of topologies, formats and figures.",
     "--version": "Show the version.",
 }
 _INDENT = 2 + max(map(len, [*COMMANDS, *_OPTIONS])) + 2
