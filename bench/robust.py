@@ -23,6 +23,7 @@ HOSE, PIPE, CAPACITY = 130e6, 50e6, 500e6
 """Table 1 of the paper, for all networks."""
 PUBLISHED = {"hop-count": (0.68, 0.82, 0.98, 1.08, 1.08, 1.08), "delay": (0.88, 1.04, 1.24, 1.50, 1.56, 1.56)}
 """Figures 12 and 13."""
+TOPOLOGIES = ("nsfnet", "nsfnet-1050", "nsfnet-v2")
 DRAWS = 50
 RULES = (("hop-count", "first-found"), ("hop-count", "delay"), ("hop-count", "links"), ("delay", "links"))
 SPEED: tuple[tuple[str, str, str, float | None, float, float, bool], ...] = (
@@ -63,13 +64,13 @@ def write(key: str, text: str) -> None:
 
 
 def paper() -> Iterator[str]:
-    """The sweep over X for both sets of links, beside the published loads."""
+    """The sweep over X for each set of links, beside the published loads."""
     yield "| links, metric, ties | " + " | ".join(f"X = {percent:g}" for percent in PERCENTAGES) + " |"
     yield "|---|" + "---|" * len(PERCENTAGES)
     for by, published in PUBLISHED.items():
         name = "HYBRID-HOP" if by == "hop-count" else "HYBRID-DELAY"
         yield f"| {name}, published | " + " | ".join(f"{load:.2f}" for load in published) + " |"
-        for topology in ("nsfnet", "nsfnet-1050"):
+        for topology in TOPOLOGIES:
             network = robust.Network.of(topologies.load(topology), CAPACITY)
             model = robust.bounds(network, HOSE, HOSE, PIPE)
             for metric, ties in RULES:
@@ -81,7 +82,7 @@ def paper() -> Iterator[str]:
                 yield f"| {topology}, {by}, {ties} | " + " | ".join(map(_load, steps)) + " |"
                 if steps[0].over_ties is not None:
                     yield f"| {topology}, {by}, range over ties | " + " | ".join(map(_range, steps)) + " |"
-    for topology in ("nsfnet", "nsfnet-1050"):
+    for topology in TOPOLOGIES:
         network = robust.Network.of(topologies.load(topology), CAPACITY)
         problem = robust.Problem.over_all_paths(network, robust.bounds(network, HOSE, HOSE, PIPE))
         found = {method: robust.solve(problem, method).worst_case_load for method in ("compact", "auto")}

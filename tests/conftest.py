@@ -72,6 +72,20 @@ def switches(namespaces: None, iperf3: None) -> None:
 
 
 @pytest.fixture
+def routers(namespaces: None, iperf3: None) -> None:
+    """Skips where a live network of Linux routers cannot be built."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: cables have SCHED_FIFO")
+
+
+@pytest.fixture
+def frr_routers(routers: None) -> None:
+    """Skips where there are no routers of FRR."""
+    if shutil.which("vtysh") is None or not Path("/usr/lib/frr/staticd").is_file():
+        pytest.skip("needs FRR's daemons: apt-get install frr")
+
+
+@pytest.fixture
 def linux() -> Iterator[None]:
     """Skips where eBPF cannot be loaded. One test at a time has it: names of congestion controls are Linux's."""
     from anabranch import programs

@@ -270,7 +270,13 @@ def test_link_state_compiles_to_the_testbed_s_values_unless_it_says_otherwise() 
     spec = compile_run(Scenario.from_toml(text).cases[0], 1)
     measured, direct = spec["routings"]
     ten = 10 * 10**12
-    assert measured["link_state"] == {"sample": ten, "window": 3, "recompute": ten, "hysteresis": 0.0}
+    assert measured["link_state"] == {
+        "sample": ten,
+        "window": 3,
+        "recompute": ten,
+        "hysteresis": 0.0,
+        "intervals": False,
+    }
     assert direct["name"] == "direct"
     assert direct["hops"]["paths"] == [[link["src"], link["dst"]] for link in spec["links"]]
     assert spec["traffic"][0]["pairs"] == [(link["src"], link["dst"]) for link in spec["links"]]
@@ -350,3 +356,24 @@ def test_the_loss_of_a_variant_is_not_drawn_as_that_of_another(tmp_path: Path) -
     assert dotted["0.001", "a → b, configured"] == [0.1, 0.1]
     assert {panel for panel, _ in dotted} == {"0.001"}
     assert "under the first condition" in loss.caption
+
+
+def test_with_intervals_chance_moves_no_route_and_a_real_loss_does() -> None:
+    """Both ways lose 1 %: by the estimates alone the route goes to and fro. With intervals it stays until one way really gets worse."""
+    alike = DIAMOND.replace("loss = 0.001", "loss = 0.01").replace(
+        "hysteresis = 0.1", "hysteresis = 0.1, intervals = true"
+    )
+    alike = alike.replace(
+        'bulk = true\nstack = "cubic"', 'constant = "100kbps"\ntransport = "udp"\nrouting = "measured"'
+    )
+    changes = {
+        intervals: Scenario.from_toml(alike.replace("intervals = true", f"intervals = {intervals}")).run().routes
+        for intervals in ("true", "false")
+    }
+    before = {
+        name: table.filter((pl.col("time_s") > 0.5) & (pl.col("time_s") < 2.1)) for name, table in changes.items()
+    }
+    assert before["false"].height > 0
+    assert before["true"].is_empty()
+    (last,) = changes["true"].filter(pl.col("time_s") > 2.1).to_dicts()
+    assert last["path"] == "A > C > D"

@@ -174,17 +174,22 @@ def test_the_cost_of_a_path_has_the_interval_of_its_links() -> None:
 def test_a_route_changes_only_if_the_intervals_are_apart() -> None:
     """18.59 ms at least against 17.41 ms at most: apart. With estimates half as far apart they overlap, and the route stays."""
     by_b, by_c = ("a", "b", "d"), ("a", "c", "d")
-    rule = Hysteresis(0.0)
+    rule = Hysteresis(0.0, intervals=True)
     assert rule.route("delay", None, by_c, LINKS) == by_c
     assert rule.route("delay", by_b, by_c, LINKS) == by_c
     nearer = LINKS | {("a", "c"): CableEstimate(0.010, 0.009, 0.011, 0.01, 0.008, 0.012)}
     assert rule.route("delay", by_b, by_c, nearer) == by_b
-    assert Hysteresis(0.25).route("delay", by_b, by_c, LINKS) == by_b  # 16 ms are 20 % less than 20 ms
-    assert Hysteresis(0.19).route("delay", by_b, by_c, LINKS) == by_c
+    assert Hysteresis(0.25, intervals=True).route("delay", by_b, by_c, LINKS) == by_b  # 16 ms are 20 % less than 20 ms
+    assert Hysteresis(0.19, intervals=True).route("delay", by_b, by_c, LINKS) == by_c
 
 
 def test_an_uncertain_link_of_both_paths_does_not_keep_a_route() -> None:
-    assert Hysteresis(0.0).route("delay", ("a", "b", "d", "e"), ("a", "c", "d", "e"), LINKS) == ("a", "c", "d", "e")
+    assert Hysteresis(0.0, intervals=True).route("delay", ("a", "b", "d", "e"), ("a", "c", "d", "e"), LINKS) == (
+        "a",
+        "c",
+        "d",
+        "e",
+    )
 
 
 def test_stamps_packets_have_the_fields_of_rfc_8762() -> None:

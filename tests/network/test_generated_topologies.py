@@ -236,6 +236,21 @@ def test_nsfnet_is_the_paper_s() -> None:
     assert graph["4"]["11"]["link"].delay_s == pytest.approx(9.1e-3)  # 1950 km * 1.4 / 3e5 km/s
 
 
+def test_nsfnet_v2_differs_from_nsfnet_by_three_eastern_links() -> None:
+    """Both have the specification's lengths; a swap of 13 and 14 at 9, 11 and 12 is the whole difference."""
+    first, second = (
+        {frozenset((link.source, link.target)): link.length_m for link in load(name).links}
+        for name in ("nsfnet", "nsfnet-v2")
+    )
+    assert len(first) == len(second) == 21
+    only_first, only_second = (
+        {(*sorted(ends), length) for ends, length in links}
+        for links in (first.items() - second.items(), second.items() - first.items())
+    )
+    assert only_first == {("13", "9", 300e3), ("11", "13", 750e3), ("12", "14", 300e3)}
+    assert only_second == {("14", "9", 300e3), ("11", "14", 750e3), ("12", "13", 300e3)}
+
+
 def test_tcpbp10_gives_the_paper_s_routes() -> None:
     graph = graph_of(load("tcpbp10"))
     assert (len(graph), graph.size()) == (10, 42)

@@ -259,6 +259,9 @@ pub struct LinkStateSpec {
     pub recompute: Duration,
     /// A route stays unless another costs less by more than this share of its cost.
     pub hysteresis: f64,
+    /// Whether a route also stays unless the 95 % intervals of both costs are apart.
+    #[serde(default)]
+    pub intervals: bool,
 }
 
 /// Candidate next hops or paths.

@@ -1,11 +1,11 @@
 """``anabranch controller``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, Json, ScenarioFile, Settings
 from anabranch.cli.output import json_text, say
 from anabranch.foundation.output_files import require_writable, write_json
@@ -20,25 +20,37 @@ def controller(
     /,
     *,
     settings: Settings = None,
+    to: Annotated[
+        Literal["openflow", "linux", "frr"],
+        Parameter(help="Where routes go: rules of Open vSwitch, tables of Linux routers, or static routes of FRR."),
+    ] = "openflow",
+    link_state: Annotated[
+        Literal["stamp", "ospf", "isis"],
+        Parameter(
+            help="Where delays and losses come from: own probes, or what routers of FRR advertise (RFC 7471, RFC 8570)."
+        ),
+    ] = "stamp",
     output: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], group=OUTPUT, help="Write routes, estimates and flows into this JSON file."),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.
+    """Control a network on this machine as a scenario says: measure links, and route by what is measured.
 
-    The scenario's routings with link_state become routes by OpenFlow 1.3, its bulk traffic flows of iperf3; it takes the scenario's duration. A route
-    changes only if the intervals of the two costs are apart. anabranch run simulates the same scenario. Needs root, openvswitch-switch, iperf3 and os-ken.
-    Ctrl-C ends it early with status 130.
+    The scenario's routings with link_state become routes of switches or routers, its bulk traffic flows of iperf3; it takes the scenario's duration.
+    anabranch run simulates the same scenario. Needs root and iperf3; --to openflow needs openvswitch-switch and os-ken, --to frr needs frr. Ctrl-C ends it
+    early with status 130.
     """
     from anabranch.cli.scenarios import load
     from anabranch.studies.testbed.controlled import LiveControl
 
+    if link_state != "stamp" and to != "frr":
+        raise UsageError(f"--link-state {link_state}: needs routers of FRR: give --to frr")
     if output is not None:
         require_writable(output)
     control = LiveControl.of(load(scenario, settings))
-    found = control.run()
+    found = control.run(to, None if link_state == "stamp" else link_state)
     if found.lateness:
         say(found.lateness)
     document = _document(control, found)

@@ -324,6 +324,7 @@ def _link_state(settings: LinkState) -> dict[str, Any]:
         "window": settings.window,
         "recompute": units.duration(settings.recompute),
         "hysteresis": float(settings.hysteresis),
+        "intervals": settings.intervals,
     }
 
 

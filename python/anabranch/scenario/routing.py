@@ -107,6 +107,9 @@ class LinkState(Table):
     hysteresis: Ratio = Field(
         0.0, description="A route stays unless another costs less by more than this share of its cost."
     )
+    intervals: bool = Field(
+        False, description="Whether a route also stays unless the 95 % intervals of both costs are apart."
+    )
 
 
 class Selector(Algorithm):

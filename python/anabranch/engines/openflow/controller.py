@@ -23,9 +23,10 @@ from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev
 from os_ken.ofproto import ofproto_v1_3
 
 from anabranch.engines.openflow import routes, rules
-from anabranch.engines.openflow.hysteresis import Estimates, Hysteresis
-from anabranch.engines.openflow.link_state import Delay, MeasuredCable
-from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles, measured, without_values
+from anabranch.engines.openflow.computation import RouteComputation, written
+from anabranch.engines.openflow.hysteresis import Estimates
+from anabranch.engines.openflow.link_state import Delay
+from anabranch.engines.openflow.plan import CONTROLLER_PORT, ControlFiles
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.engines.openflow.rules import FlowRule, SelectGroup
 from anabranch.foundation.output_files import write_json
@@ -51,24 +52,17 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
         """Read the network's nodes and cables."""
         super().__init__(*arguments, **options)
         network = json.loads(self.files.network.read_text(encoding="utf-8"))
-        self._topology = without_values(network)
+        self._computation = RouteComputation(network)
         self._metrics: list[str] = network["metrics"]
         self._fixed = routes.read(network["fixed"])
         self._spread = routes.read_spread(network["spread"])
         self._interval_s: float = network["interval_s"]
         self._keep_after_s: float | None = network["keep_after_s"]
-        self._names = [node.name for node in self._topology.nodes]
+        self._names: list[str] = network["nodes"]
         self._numbers = {name: number for number, name in enumerate(self._names, 1)}
         self._cables: list[Ends] = [
-            (self._numbers[link.source], self._numbers[link.target]) for link in self._topology.links
+            (self._numbers[source], self._numbers[target]) for source, target in self._computation.states
         ]
-        self._states = {ends: MeasuredCable(network["least_packets"], network["samples"]) for ends in self._cables}
-        hysteresis = network["hysteresis"]
-        self._hysteresis = (
-            None if hysteresis is None else {name: Hysteresis(share) for name, share in hysteresis.items()}
-        )
-        self._chosen: Chosen = {}
-        self._stamp: dict[Ends, list[float]] = {}
         self._switches: dict[int, Any] = {}
         self._delays_s: dict[Ends, list[float]] = {}
         self._counters: dict[int, dict[int, tuple[int, int]]] = {}
@@ -121,13 +115,14 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
         step, step_s = 0, self._interval_s / DELAY_PROBES / len(ways)
         while self._keep_after_s is None or not self._installed or self._time_s() < self._keep_after_s:
             for source, target in ways * DELAY_PROBES:
-                if self._hysteresis is None:
+                if not self._computation.by_stamp:
                     self._send_probe(source, target)
                 step += 1
                 time.sleep(max(0.0, self._began + step * step_s - time.monotonic()))
             self._sample()
-            if all(state.is_known for state in self._states.values()):
-                self._route()
+            if self._computation.is_known:
+                chosen, values = self._computation.routes()
+                self._install({**chosen, **self._fixed}, values)
 
     def _time_s(self) -> float:
         return time.monotonic() - self._began
@@ -158,8 +153,8 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
 
         Counters at both ends of a cable take packets in its queue for lost, so that they need a network without load. STAMP's packets have numbers.
         """
-        if self._hysteresis is not None:
-            self._sample_stamp()
+        if self._computation.by_stamp:
+            self._computation.sample_stamp(self.files.stamp)
             return
         with self._counted:
             self._counters.clear()
@@ -168,41 +163,10 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
             if not self._counted.wait_for(lambda: len(self._counters) == len(self._switches), _PATIENCE_S):
                 self.logger.warning("not all switches have said their counters")
                 return
-            for (source, target), state in self._states.items():
+            for (source, target), state in zip(self._cables, self._computation.states.values(), strict=True):
                 sent, received = self._counters[source][target][0], self._counters[target][source][1]
                 state.sample(sent, received, self._own_delay(source, target))
             self._delays_s.clear()
-
-    def _sample_stamp(self) -> None:
-        if not self.files.stamp.exists():
-            return
-        for source, target, sent, received, *sums in json.loads(self.files.stamp.read_text(encoding="utf-8"))[
-            "sessions"
-        ]:
-            ends = self._numbers[source], self._numbers[target]
-            before = self._stamp.get(ends, [0, 0.0, 0.0])
-            self._stamp[ends] = sums
-            number, sum_s, squares = (now - then for now, then in zip(sums, before, strict=True))
-            mean_s = sum_s / max(1, number)
-            delay = Delay(mean_s, max(0.0, squares / number - mean_s**2) / (number - 1)) if number > 1 else None
-            self._states[ends].sample(sent, received, delay)
-
-    def _route(self) -> None:
-        values = {
-            (self._names[source - 1], self._names[target - 1]): state.estimate
-            for (source, target), state in self._states.items()
-        }
-        found = routes.chosen(measured(self._topology, values), self._metrics)
-        if self._hysteresis is not None:
-            found = {
-                metric: {
-                    pair: self._hysteresis[metric].route(metric, self._chosen.get(metric, {}).get(pair), best, values)
-                    for pair, best in paths.items()
-                }
-                for metric, paths in found.items()
-            }
-        self._chosen = found
-        self._install({**found, **self._fixed}, values)
 
     # Rules
 
@@ -221,15 +185,7 @@ class OpenFlowController(app_manager.OSKenApp):  # type: ignore[misc]
                 self._change(rule, ofproto_v1_3.OFPFC_DELETE_STRICT)
         self._changes += bool(self._installed) and wanted != self._installed
         self._installed = wanted
-        write_json(
-            self.files.state,
-            {
-                "time_s": self._time_s(),
-                "changes": self._changes,
-                "links": [[*ends, *state] for ends, state in values.items()],
-                "routes": routes.written(chosen),
-            },
-        )
+        write_json(self.files.state, written(self._time_s(), self._changes, chosen, values))
 
     def _add_group(self, group: SelectGroup) -> None:
         switch = self._switches[self._numbers[group.node]]

@@ -17,6 +17,7 @@ from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
 from anabranch.engines.kernel.linux_network.sockets import listening_ports
 from anabranch.engines.openflow.plan import LabPlan, address, mac
+from anabranch.engines.openflow.routers import Routers
 from anabranch.engines.openflow.switches import Switches, host_port
 
 DEVICE = "uplink"
@@ -64,9 +65,9 @@ class FlowRates:
 
 
 class Hosts:
-    """A namespace for each node, joined to its switch. The namespaces end with ``keep``."""
+    """A namespace for each node, joined to its switch or router. The namespaces end with ``keep``."""
 
-    def __init__(self, plan: LabPlan, switches: Switches, keep: ExitStack) -> None:
+    def __init__(self, plan: LabPlan, switches: Switches | Routers, keep: ExitStack) -> None:
         """Make the namespaces.
 
         Raises:
@@ -81,7 +82,7 @@ class Hosts:
                 host.set_sysctl(name, value)
             host.run(_without_offloads)
             others = [
-                f"neighbour add {address(other)} lladdr {mac(other)} dev {DEVICE} nud permanent"
+                f"neighbour add {address(other)} lladdr {switches.host_gateway(number, other)} dev {DEVICE} nud permanent"
                 for other in plan.numbers.values()
                 if other != number
             ]

@@ -1,4 +1,7 @@
-"""When a route changes: only if the new path is better, whatever the true values within the intervals of the estimates are."""
+"""When a route changes: only if the new path is better by a share and, with intervals, whatever the true values within them are.
+
+The packet engine has the same rule (``crates/core/src/packet/link_state/controller.rs``).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,20 +20,24 @@ class Hysteresis:
 
     share: float
     """A new path costs less by at least this share, as ``hysteresis`` of a scenario's ``link_state``."""
+    intervals: bool
+    """Whether the intervals of both costs are apart too, as ``intervals`` of a scenario's ``link_state``."""
 
     def route(self, metric: str, present: Path | None, best: Path, estimates: Estimates) -> Path:
         """The path to take: the present one, or the best one by the estimates.
 
-        The links that both paths share have no part in the decision, so that their estimates count as exact.
+        The links that both paths share have no part in the decision, so that their estimates count as exact. Among paths without loss, which have the
+        same predicted throughput, the delay decides.
         """
         if present is None or present == best:
             return best
         shared = set(pairwise(present)) & set(pairwise(best))
-        _, _, most = cost(metric, best, estimates, shared)
-        least, _, _ = cost(metric, present, estimates, shared)
-        _, now, _ = cost(metric, present, estimates, shared)
-        _, then, _ = cost(metric, best, estimates, shared)
-        return best if most < least and then < (1 - self.share) * now else present
+        least, now, _ = cost(metric, present, estimates, shared)
+        _, then, most = cost(metric, best, estimates, shared)
+        if metric in ("tcpbp", "tcpbp-exact") and now == then:
+            least, now, _ = cost("delay", present, estimates, shared)
+            _, then, most = cost("delay", best, estimates, shared)
+        return best if then < (1 - self.share) * now and (most < least or not self.intervals) else present
 
 
 def cost(metric: str, path: Path, estimates: Estimates, exact: Iterable[Pair] = ()) -> tuple[float, float, float]:

@@ -1,22 +1,26 @@
-"""The whole network: cables, switches, hosts, and the controller."""
+"""The whole network: cables, switches or routers, hosts, and the controller."""
 
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from anabranch.engines.kernel.linux_network.cables import Cables
 from anabranch.engines.kernel.linux_network.devices import open_device
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.openflow import routes
 from anabranch.engines.openflow.hosts import Hosts
+from anabranch.engines.openflow.igp import Igp
 from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import MOST_NAMES, MOST_NODES, ControlFiles, LabPlan
+from anabranch.engines.openflow.router_control import RouterControl
+from anabranch.engines.openflow.routers import FrrRouters, Routers
 from anabranch.engines.openflow.routes import Chosen
 from anabranch.engines.openflow.scratch import scratch_directory
 from anabranch.engines.openflow.switches import Switches
@@ -24,6 +28,9 @@ from anabranch.foundation.extras import require
 from anabranch.foundation.output_files import write_json
 
 _CONTROLLER = "anabranch.engines.openflow.controller"
+
+Target = Literal["openflow", "linux", "frr"]
+"""Where a controller's routes go."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +48,20 @@ class Routed:
 class Lab:
     """The live network. It exists until the ``with`` block ends, and leaves nothing behind."""
 
-    def __init__(self, plan: LabPlan, given: Chosen | None = None) -> None:
+    def __init__(
+        self, plan: LabPlan, given: Chosen | None = None, to: Target = "openflow", igp: Igp | None = None
+    ) -> None:
         """Build the network. The controller installs the ``given`` routes at once and keeps them, or else measures.
+
+        ``to`` is where routes go: rules of Open vSwitch, tables of Linux, or static routes of FRR. Only switches take ``given`` routes. With an ``igp``, which
+        needs FRR, the controller takes the values that routers advertise.
 
         Raises:
             MissingExtraError: os-ken is not installed.
             NetworkError: names the program or privilege that is missing, or the bound that the network exceeds.
         """
-        require("an OpenFlow controller", "openflow")
+        if to == "openflow":
+            require("an OpenFlow controller", "openflow")
         _check(plan)
         self._plan = plan
         self._keep = ExitStack()
@@ -57,25 +70,46 @@ class Lab:
             write_json(self.files.network, plan.described())
             if given is not None:
                 write_json(self.files.routes, {"routes": routes.written(given)})
-            switches = self.switches = Switches(plan, self._keep)
+            nodes: Switches | Routers
+            if to == "frr":
+                nodes = FrrRouters(plan, self._keep, igp)
+            else:
+                nodes = Switches(plan, self._keep) if to == "openflow" else Routers(plan, self._keep)
             devices = {
-                (node, other): open_device(switches.namespaces[node], plan.port_name(node, other), kind="tap")
+                (node, other): open_device(nodes.namespaces[node], plan.port_name(node, other), kind="tap")
                 for node in plan.numbers
                 for other in plan.neighbours(node)
             }
-            self.hosts = Hosts(plan, switches, self._keep)
-            self._controller = switches.controller.start(
-                [sys.executable, "-m", _CONTROLLER, str(self.files.directory)],
-                stdout=subprocess.DEVNULL,
-                stderr=(self._keep.enter_context((self.files.directory / "controller.err").open("wb"))),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            )
-            switches.start(plan, self.files.directory)
+            self.hosts = Hosts(plan, nodes, self._keep)
+            if isinstance(nodes, Switches):
+                self.switches = nodes
+                self._problem = self._start_controller(nodes)
+                nodes.start(plan, self.files.directory)
+            else:
+                nodes.start()
+                self._problem = self._keep.enter_context(RouterControl(plan, nodes, self.files)).problem
             # The time of the cables, and so of events, begins with the controller's, once all switches run.
             self.cables = Cables(plan.scenario, lambda node, other: devices[node, other], self._keep)
         except BaseException:
             self._keep.close()
             raise
+
+    def _start_controller(self, switches: Switches) -> Callable[[], str | None]:
+        """Start the controller. Returns a function that says why it has ended."""
+        process = switches.controller.start(
+            [sys.executable, "-m", _CONTROLLER, str(self.files.directory)],
+            stdout=subprocess.DEVNULL,
+            stderr=(self._keep.enter_context((self.files.directory / "controller.err").open("wb"))),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+        def problem() -> str | None:
+            if process.poll() is None:
+                return None
+            said = (self.files.directory / "controller.err").read_text(encoding="utf-8").strip().splitlines()
+            return said[-1] if said else str(process.returncode)
+
+        return problem
 
     def routed(self) -> Routed | None:
         """The last routes; ``None`` if there are none yet.
@@ -83,9 +117,8 @@ class Lab:
         Raises:
             NetworkError: the controller has ended.
         """
-        if self._controller.poll() is not None:
-            said = (self.files.directory / "controller.err").read_text(encoding="utf-8").strip().splitlines()
-            raise NetworkError(f"the controller has ended: {said[-1] if said else self._controller.returncode}")
+        if (problem := self._problem()) is not None:
+            raise NetworkError(f"the controller has ended: {problem}")
         if not self.files.state.exists():
             return None
         state: dict[str, Any] = json.loads(self.files.state.read_text(encoding="utf-8"))

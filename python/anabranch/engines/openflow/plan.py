@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.compile.run import compile_run
 from anabranch.engines.openflow import routes
+from anabranch.engines.openflow.hysteresis import Hysteresis
 from anabranch.engines.openflow.link_state import SAMPLES, CableEstimate
 from anabranch.engines.openflow.routes import Chosen, Spread
 from anabranch.foundation.units import PICOSECONDS_PER_SECOND
@@ -61,7 +62,7 @@ class LabPlan:
     probing: Probing = field(default_factory=Probing)
     keeps_routes: bool = False
     """Whether the first routes after the probes stay, so that the load of a test does not change the path that it measures."""
-    hysteresis: Mapping[str, float] | None = None
+    hysteresis: Mapping[str, Hysteresis] | None = None
     """By metric: see :mod:`anabranch.engines.openflow.hysteresis`. ``None``: routes are the best by the estimates. Then the controller measures delays
     itself; otherwise STAMP's agents do."""
     fixed: Chosen = field(default_factory=dict)
@@ -109,7 +110,9 @@ class LabPlan:
             "interval_s": self.probing.interval_s,
             "samples": self.probing.samples,
             "least_packets": self.probing.packets / 8,
-            "hysteresis": self.hysteresis,
+            "hysteresis": None
+            if self.hysteresis is None
+            else {name: asdict(own) for name, own in self.hysteresis.items()},
             "keep_after_s": self.probing.length_s if self.keeps_routes else None,
         }
 

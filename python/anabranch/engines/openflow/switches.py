@@ -11,7 +11,7 @@ from pathlib import Path
 from anabranch.engines.kernel.linux_network.devices import join
 from anabranch.engines.kernel.linux_network.errors import NetworkError
 from anabranch.engines.kernel.linux_network.namespace import NetworkNamespace
-from anabranch.engines.openflow.plan import CONTROLLER_PORT, HOST_PORT, LabPlan
+from anabranch.engines.openflow.plan import CONTROLLER_PORT, HOST_PORT, LabPlan, mac
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PATIENCE_S = 30
@@ -45,6 +45,10 @@ class Switches:
             join(namespace, _CONTROL, self.controller, f"s{number}")
             namespace.configure(f"address add {_control_address(number, 0)}/31 dev {_CONTROL}")
             self.controller.configure(f"address add {_control_address(number, 1)}/31 dev s{number}")
+
+    def host_gateway(self, _: int, other: int) -> str:
+        """The MAC address to which a host sends packets for the one with the number ``other``."""
+        return mac(other)
 
     def start(self, plan: LabPlan, directory: Path) -> None:
         """Start the switches, with ports to neighbours and hosts, whose devices must exist.

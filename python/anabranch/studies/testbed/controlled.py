@@ -13,8 +13,9 @@ from anabranch.engines.kernel.settings import StackError, linux_stack
 from anabranch.engines.openflow.agents import Agents
 from anabranch.engines.openflow.cabling import cables
 from anabranch.engines.openflow.hosts import PORT, FlowRates, RunningFlows
-from anabranch.engines.openflow.hysteresis import cost
-from anabranch.engines.openflow.lab import Lab, Routed
+from anabranch.engines.openflow.hysteresis import Hysteresis, cost
+from anabranch.engines.openflow.igp import Igp
+from anabranch.engines.openflow.lab import Lab, Routed, Target
 from anabranch.engines.openflow.link_state import CableEstimate
 from anabranch.engines.openflow.plan import SOURCE_PORTS, LabPlan, Probing
 from anabranch.engines.openflow.routes import Pair, Path, Spread
@@ -96,7 +97,8 @@ class LiveControl:
         settings = list(
             {repr(one["link_state"]): one["link_state"] for one in used.values() if one["link_state"]}.values()
         )
-        if not settings or any({**one, "hysteresis": 0} != {**settings[0], "hysteresis": 0} for one in settings):
+        timing = ("sample", "window", "recompute")
+        if not settings or any(one[key] != settings[0][key] for one in settings for key in timing):
             raise MeasurementError(
                 f"{scenario.source}: routing: give the routing of the traffic a link_state, and all of them the same sample, window and recompute"
             )
@@ -108,7 +110,7 @@ class LiveControl:
         plan = LabPlan(
             cables(document, seed, scenario.directory, ("events",)),
             [_metric(routing) for routing in used.values() if routing["link_state"]],
-            hysteresis={_metric(one): one["link_state"]["hysteresis"] for one in used.values() if one["link_state"]},
+            hysteresis={_metric(one): _hysteresis(one["link_state"]) for one in used.values() if one["link_state"]},
         )
         if len(set(plan.metrics)) < len(plan.metrics):
             raise MeasurementError(f"{scenario.source}: routing: two routings measure for one metric: leave one out")
@@ -120,8 +122,10 @@ class LiveControl:
         )  # fmt: skip
         return cls(plan, list(_groups(run, senders, plan)), duration_s, seed)
 
-    def run(self) -> Controlled:
+    def run(self, to: Target = "openflow", igp: Igp | None = None) -> Controlled:
         """Build the network, control it, and send the traffic; Ctrl-C ends this early: ``interrupted``.
+
+        Routes go ``to`` switches of Open vSwitch, routers of Linux, or routers of FRR. The latter may advertise delays by an ``igp``.
 
         Raises:
             MissingExtraError: os-ken is not installed.
@@ -131,7 +135,7 @@ class LiveControl:
         try:
             with (
                 Shown(self.duration_s) as shown,
-                Lab(self.plan) as bed,
+                Lab(self.plan, to=to, igp=igp) as bed,
                 Agents(self.plan, bed.hosts, self.seed, bed.files.stamp),
             ):
                 self._follow(bed, found, shown)
@@ -182,6 +186,10 @@ class LiveControl:
                     if last.get((metric, way)) != path:
                         last[metric, way] = path
                         yield RouteChange(routed.time_s, metric, way, path, *cost(metric, path, routed.links))
+
+
+def _hysteresis(settings: Mapping[str, Any]) -> Hysteresis:
+    return Hysteresis(settings["hysteresis"], settings["intervals"])
 
 
 def _is_single(routing: Mapping[str, Any]) -> bool:

@@ -66,7 +66,18 @@ pub(super) struct Meter {
     /// When each packet of the FIFO was offered.
     pub offered: VecDeque<Time>,
     /// The sum of the times from offer to arrival, over the packets that have arrived, picoseconds.
-    pub transit: u128,
+    transit: u128,
+    /// The sum of the squares of these times, square picoseconds.
+    squares: u128,
+}
+
+impl Meter {
+    /// Counts a packet that has arrived.
+    pub fn count(&mut self, transit: Duration) {
+        let transit = u128::from(transit.0);
+        self.transit += transit;
+        self.squares = self.squares.saturating_add(transit * transit);
+    }
 }
 
 impl Link {
@@ -89,10 +100,12 @@ impl Link {
     pub fn reading(&self) -> Reading {
         let counters = &self.counters;
         let lost_by_wire = counters.losses - counters.cut - counters.refused;
+        let meter = self.meter.as_ref();
         Reading {
             arrived: counters.packets - lost_by_wire,
             lost: counters.queue_drops + counters.losses,
-            transit: self.meter.as_ref().map_or(0, |meter| meter.transit),
+            transit: meter.map_or(0, |meter| meter.transit),
+            squares: meter.map_or(0, |meter| meter.squares),
         }
     }
 

@@ -53,7 +53,7 @@ impl Link {
             && let Some(offered) = meter.offered.pop_front()
             && !packet.has(LOST)
         {
-            meter.transit += u128::from((packet.arrival() - offered).0);
+            meter.count(packet.arrival() - offered);
         }
         packet
     }

@@ -2,6 +2,7 @@
 //! so at fixed intervals, from the links' estimates instead of their configured values.
 
 use crate::packet::link_state::estimate::{Estimate, Reading};
+use crate::packet::link_state::interval::Interval;
 use crate::routing::tcpbp::Label;
 use crate::routing::tcpbp::exact::ExactSearch;
 use crate::routing::tcpbp::heuristic::{ModifiedDijkstra, Queue};
@@ -166,8 +167,7 @@ impl Controller {
         (!links.is_empty()).then_some(links)
     }
 
-    /// Recomputes all routes. A route whose links are up is kept, unless the best route costs less by more than the hysteresis,
-    /// which is a share of the route's cost.
+    /// Recomputes all routes. A route whose links are up is kept, unless the best route [gains](Self::gains).
     pub fn compute(&mut self) {
         self.first.clear();
         let mut routes = std::mem::take(&mut self.routes);
@@ -188,16 +188,35 @@ impl Controller {
         !links.is_empty() && links.iter().all(|link| self.estimated.is_up(*link))
     }
 
-    /// Whether the best route is better than another by more than the hysteresis. Among routes without loss, which all have the
-    /// same predicted throughput, less delay is better.
+    /// Whether the best route is better than another by more than the hysteresis and, if the scenario wants it, whatever the true
+    /// values within the intervals are. Among routes without loss, which all have the same predicted throughput, less delay is
+    /// better.
     fn gains(&self, route: &[LinkId], best: &[LinkId]) -> bool {
         let (old, new) = (self.label(route), self.label(best));
-        let (old_cost, new_cost) = (self.metric.cost(&old), self.metric.cost(&new));
-        let kept = 1.0 - self.settings.hysteresis;
-        if matches!(self.metric, Measured::Tcpbp | Measured::TcpbpExact) && new_cost == old_cost {
-            return new.delay().as_secs() < old.delay().as_secs() * kept;
-        }
-        new_cost < old_cost * kept
+        let is_tie = self.metric.cost(&new) == self.metric.cost(&old);
+        let decides = match self.metric {
+            Measured::Tcpbp | Measured::TcpbpExact if is_tie => Measured::Delay,
+            metric => metric,
+        };
+        decides.cost(&new) < decides.cost(&old) * (1.0 - self.settings.hysteresis)
+            && (!self.settings.intervals || self.are_apart(decides, route, best))
+    }
+
+    /// Whether the interval of the best route's cost lies below that of another's. Links that both share count as exact, because
+    /// their errors change both costs alike.
+    fn are_apart(&self, metric: Measured, route: &[LinkId], best: &[LinkId]) -> bool {
+        let interval = |links: &[LinkId], others: &[LinkId]| {
+            let loose = links.iter().filter(|link| !others.contains(link)).map(|link| &self.estimates[*link as usize]);
+            let label = self.label(links);
+            let delay = Interval::around(label.delay().as_secs(), loose.clone().map(Estimate::delay_interval));
+            let loss = Interval::around(label.loss(), loose.map(Estimate::loss_interval));
+            match metric {
+                Measured::Delay => delay,
+                Measured::Loss => loss,
+                Measured::Tcpbp | Measured::TcpbpExact => delay.times(loss.map(f64::sqrt)),
+            }
+        };
+        interval(best, route).high < interval(route, best).low
     }
 
     fn label(&self, links: &[LinkId]) -> Label {
@@ -223,7 +242,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn controller(metric: Measured, hysteresis: f64, graph: &Graph) -> Controller {
-        let settings = LinkStateSpec { sample: SECOND, window: 2, recompute: SECOND, hysteresis };
+        let settings = LinkStateSpec { sample: SECOND, window: 2, recompute: SECOND, hysteresis, intervals: false };
         Controller::new(settings, metric, graph)
     }
 
@@ -330,13 +349,43 @@ mod tests {
         let links = [(0, 1), (0, 1)].map(|(src, dst)| crate::routing::test_support::link(src, dst));
         let graph = Graph::of_specs(2, &links).unwrap();
         let metric = Measured::Tcpbp;
-        let reading = |ms: u64| Reading { arrived: 1, lost: 0, transit: u128::from(Duration::from_millis(ms).0) };
+        let reading =
+            |ms: u64| Reading { arrived: 1, transit: u128::from(Duration::from_millis(ms).0), ..Reading::default() };
         for (hysteresis, route) in [(0.0, 1), (0.4, 1), (0.6, 0)] {
             let mut controller = controller(metric, hysteresis, &graph);
             assert_eq!(controller.route(0, 1).unwrap(), [0]);
             controller.sample(Time::ZERO + SECOND, [reading(10), reading(5)].into_iter());
             controller.compute();
             assert_eq!(controller.route(0, 1).unwrap(), [route]);
+        }
+    }
+
+    /// Two links with the same delay lose 2 and 1 of 100 packets, later 200 and 100 of 10,000: only then are Wilson's intervals apart.
+    /// Each packet of a sample has the same delay, so that the loss alone is uncertain.
+    #[test]
+    fn with_intervals_a_route_stays_until_chance_cannot_explain_the_difference() {
+        let links = [(0, 1), (0, 1)].map(|(src, dst)| crate::routing::test_support::link(src, dst));
+        let graph = Graph::of_specs(2, &links).unwrap();
+        let picoseconds = u128::from(Duration::from_millis(10).0);
+        let reading = |lost: u64, all: u64| Reading {
+            arrived: all - lost,
+            lost,
+            transit: u128::from(all - lost) * picoseconds,
+            squares: u128::from(all - lost) * picoseconds.pow(2),
+        };
+        for (metric, intervals, all, route) in [
+            (Measured::Loss, false, 100, 1),
+            (Measured::Loss, true, 100, 0),
+            (Measured::Loss, true, 10_000, 1),
+            (Measured::TcpbpExact, true, 100, 0),
+            (Measured::TcpbpExact, true, 10_000, 1),
+        ] {
+            let settings = LinkStateSpec { sample: SECOND, window: 1, recompute: SECOND, hysteresis: 0.0, intervals };
+            let mut controller = Controller::new(settings, metric, &graph);
+            assert_eq!(controller.route(0, 1).unwrap(), [0]);
+            controller.sample(Time::ZERO + SECOND, [reading(all / 50, all), reading(all / 100, all)].into_iter());
+            controller.compute();
+            assert_eq!(controller.route(0, 1).unwrap(), [route], "{metric:?} {intervals} {all}");
         }
     }
 }

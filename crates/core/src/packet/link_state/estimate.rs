@@ -1,6 +1,7 @@
 //! Estimates of each link's delay and loss by passive measurement, as in the testbed of TCPBP (Vilela, Fonseca and Fonseca, section 5.1).
 //! An estimate is the simple moving average of the last samples, taken at fixed intervals.
 
+use super::interval::{Interval, Z};
 use std::collections::VecDeque;
 
 /// The counters of a link since the start of the run.
@@ -12,48 +13,69 @@ pub struct Reading {
     pub lost: u64,
     /// The sum of the times from offer to arrival, over the packets that have arrived, picoseconds.
     pub transit: u128,
+    /// The sum of the squares of these times, square picoseconds.
+    pub squares: u128,
 }
 
 impl Reading {
-    /// The mean delay since the `earlier` reading, seconds: queueing, transmission and propagation. `None` if no packet
-    /// has arrived since then.
-    pub fn delay_since(&self, earlier: &Reading) -> Option<f64> {
+    /// The delay since the `earlier` reading: queueing, transmission and propagation. `None` if no packet has arrived since then.
+    fn delay_since(&self, earlier: &Reading) -> Option<DelaySample> {
         let arrived = self.arrived - earlier.arrived;
-        (arrived > 0).then(|| (self.transit - earlier.transit) as f64 * 1e-12 / arrived as f64)
+        (arrived > 0).then(|| {
+            let count = arrived as f64;
+            let mean = (self.transit - earlier.transit) as f64 * 1e-12 / count;
+            let squares = (self.squares - earlier.squares) as f64 * 1e-24 / count;
+            let variance = if arrived > 1 { (squares - mean * mean).max(0.0) / (count - 1.0) } else { f64::INFINITY };
+            DelaySample { mean, variance }
+        })
     }
 
-    /// The loss ratio since the `earlier` reading. `None` if no packet has arrived or been lost since then.
-    pub fn loss_since(&self, earlier: &Reading) -> Option<f64> {
+    /// The losses since the `earlier` reading. `None` if no packet has arrived or been lost since then.
+    fn loss_since(&self, earlier: &Reading) -> Option<LossSample> {
         let lost = self.lost - earlier.lost;
         let all = lost + self.arrived - earlier.arrived;
-        (all > 0).then(|| lost as f64 / all as f64)
+        (all > 0).then_some(LossSample { lost, all })
     }
 }
 
-/// A simple moving average.
+/// The delay of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct DelaySample {
+    /// Seconds.
+    mean: f64,
+    /// That of the mean, square seconds; infinite for one packet.
+    variance: f64,
+}
+
+/// The packets of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LossSample {
+    lost: u64,
+    all: u64,
+}
+
+/// The last samples.
 #[derive(Debug, Clone)]
-pub struct MovingAverage {
-    window: usize,
-    values: VecDeque<f64>,
+struct Window<Sample> {
+    length: usize,
+    samples: VecDeque<Sample>,
 }
 
-impl MovingAverage {
-    /// The mean of the last `window` values, or of all values while there are fewer.
-    pub fn new(window: u32) -> MovingAverage {
-        MovingAverage { window: window as usize, values: VecDeque::new() }
+impl<Sample> Window<Sample> {
+    fn new(length: u32) -> Window<Sample> {
+        Window { length: length as usize, samples: VecDeque::new() }
     }
 
-    /// Adds a value.
-    pub fn push(&mut self, value: f64) {
-        self.values.push_back(value);
-        if self.values.len() > self.window {
-            self.values.pop_front();
+    fn push(&mut self, sample: Sample) {
+        self.samples.push_back(sample);
+        if self.samples.len() > self.length {
+            self.samples.pop_front();
         }
     }
 
-    /// The mean; `None` before the first value.
-    pub fn mean(&self) -> Option<f64> {
-        (!self.values.is_empty()).then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
+    /// The mean of a value of the samples, all of the same weight; `None` before the first sample.
+    fn mean(&self, value: impl Fn(&Sample) -> f64) -> Option<f64> {
+        (!self.samples.is_empty()).then(|| self.samples.iter().map(value).sum::<f64>() / self.samples.len() as f64)
     }
 }
 
@@ -61,35 +83,50 @@ impl MovingAverage {
 #[derive(Debug, Clone)]
 pub struct Estimate {
     last: Reading,
-    delay: MovingAverage,
-    loss: MovingAverage,
+    delays: Window<DelaySample>,
+    losses: Window<LossSample>,
 }
 
 impl Estimate {
     /// No estimate yet. Averages are over `window` samples.
     pub fn new(window: u32) -> Estimate {
-        Estimate { last: Reading::default(), delay: MovingAverage::new(window), loss: MovingAverage::new(window) }
+        Estimate { last: Reading::default(), delays: Window::new(window), losses: Window::new(window) }
     }
 
     /// Takes a sample of the packets since the last one. Without packets, the estimate stays.
     pub fn sample(&mut self, reading: Reading) {
         if let Some(delay) = reading.delay_since(&self.last) {
-            self.delay.push(delay);
+            self.delays.push(delay);
         }
         if let Some(loss) = reading.loss_since(&self.last) {
-            self.loss.push(loss);
+            self.losses.push(loss);
         }
         self.last = reading;
     }
 
     /// The delay in seconds; `None` until a packet has arrived.
     pub fn delay(&self) -> Option<f64> {
-        self.delay.mean()
+        self.delays.mean(|delay| delay.mean)
     }
 
     /// The loss ratio; `None` until a packet has arrived or was lost.
     pub fn loss(&self) -> Option<f64> {
-        self.loss.mean()
+        self.losses.mean(|sample| sample.lost as f64 / sample.all as f64)
+    }
+
+    /// The 95 % interval of the delay: normal, from the variance of the packets. Exact before the first packet.
+    pub fn delay_interval(&self) -> Interval {
+        let samples = &self.delays.samples;
+        let variance: f64 = samples.iter().map(|delay| delay.variance).sum();
+        let value = self.delay().unwrap_or(0.0);
+        let half = if samples.is_empty() { 0.0 } else { Z * variance.sqrt() / samples.len() as f64 };
+        Interval { low: (value - half).max(0.0), value, high: value + half }
+    }
+
+    /// The 95 % interval of the loss ratio: Wilson's, of all packets of the samples. Exact before the first packet.
+    pub fn loss_interval(&self) -> Interval {
+        let all: u64 = self.losses.samples.iter().map(|sample| sample.all).sum();
+        self.loss().map_or_else(Interval::default, |loss| Interval::wilson(loss, all))
     }
 }
 
@@ -103,19 +140,20 @@ mod tests {
             arrived: before.arrived + arrived,
             lost: before.lost + lost,
             transit: before.transit + u128::from(arrived) * u128::from(milliseconds) * 1_000_000_000,
+            squares: before.squares + u128::from(arrived) * (u128::from(milliseconds) * 1_000_000_000).pow(2),
         }
     }
 
     #[test]
     fn an_average_is_that_of_the_last_window_of_values_by_a_worked_number() {
-        let mut average = MovingAverage::new(3);
+        let mut average = Window::new(3);
+        assert_eq!(average.mean(|value| *value), None);
         let mut means = Vec::new();
         for value in [2.0, 4.0, 9.0, 5.0, 1.0] {
             average.push(value);
-            means.push(average.mean().unwrap());
+            means.push(average.mean(|value| *value).unwrap());
         }
         assert_eq!(means, [2.0, 3.0, 5.0, 6.0, 5.0]);
-        assert_eq!(MovingAverage::new(3).mean(), None);
     }
 
     /// Samples weigh the same, however many packets they are of: 10 packets of 4 ms, then 1000 of 6 ms, make 5 ms; and 1 lost
@@ -142,5 +180,22 @@ mod tests {
         assert_eq!((estimate.delay(), estimate.loss()), (Some(0.007), Some(0.0)));
         estimate.sample(after(first, 0, 0, 5));
         assert_eq!((estimate.delay(), estimate.loss()), (Some(0.007), Some(0.5)));
+    }
+
+    /// Packets of 4 and 6 ms alternate, 50 each: the variance of one is 1 ms^2 (100 / 99 as estimated), that of the mean of 100 is
+    /// 1 / 99 ms^2. Two such samples halve it.
+    #[test]
+    fn the_interval_of_a_delay_is_normal_by_worked_numbers() {
+        let mut estimate = Estimate::new(2);
+        assert_eq!(estimate.delay_interval(), Interval::default());
+        let first = after(after(Reading::default(), 50, 4, 0), 50, 6, 0);
+        estimate.sample(first);
+        let half = |estimate: &Estimate| estimate.delay_interval().high - estimate.delay_interval().value;
+        assert!((half(&estimate) - 1.96e-3 / 99f64.sqrt()).abs() < 1e-9);
+        estimate.sample(after(after(first, 50, 4, 0), 50, 6, 0));
+        assert!((half(&estimate) - 1.96e-3 / 198f64.sqrt()).abs() < 1e-9);
+        let mut single = Estimate::new(2);
+        single.sample(after(Reading::default(), 1, 4, 0));
+        assert_eq!(single.delay_interval().high, f64::INFINITY, "one packet says nothing of the variance");
     }
 }

@@ -54,6 +54,7 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         arrived: arrived().count() as u64,
         lost: fates.iter().filter(|fate| fate.is_none()).count() as u64,
         transit: arrived().map(|transit| u128::from(transit.0)).sum(),
+        squares: arrived().map(|transit| u128::from(transit.0).pow(2)).sum(),
     };
     assert_eq!(reading, expected);
     assert_eq!(through(Link::new(spec, &Schedules::new(&[]), 1, 0), spec, coming).0, fates);

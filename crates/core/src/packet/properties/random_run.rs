@@ -105,9 +105,9 @@ fn measuring() -> impl Strategy<Value = (Value, Value)> {
         false => json!({"kind": "shortest", "metric": metric}),
         true => json!({"kind": "k-shortest", "metric": metric, "paths": 1}),
     });
-    let link_state = (1u64..300, 1u32..4, 1u64..300, prop_oneof![Just(0.0), 0.0f64..0.5]);
-    let link_state = link_state.prop_map(|(sample, window, recompute, hysteresis)| {
-        json!({"sample": sample * MS, "window": window, "recompute": recompute * MS, "hysteresis": hysteresis})
+    let link_state = (1u64..300, 1u32..4, 1u64..300, prop_oneof![Just(0.0), 0.0f64..0.5], any::<bool>());
+    let link_state = link_state.prop_map(|(sample, window, recompute, hysteresis, intervals)| {
+        json!({"sample": sample * MS, "window": window, "recompute": recompute * MS, "hysteresis": hysteresis, "intervals": intervals})
     });
     (hops, link_state)
 }

@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch.network import topologies
 from anabranch.studies.papers.fixed_robust_routing import choices, written
-from anabranch.studies.papers.fixed_robust_routing.choices import TOPOLOGIES, Choice
+from anabranch.studies.papers.fixed_robust_routing.choices import LOAD_TOPOLOGIES, NSFNET_V2, TOPOLOGIES, Choice
 from anabranch.studies.papers.measures import flows, over_seeds
 from anabranch.studies.papers.study import Experiment, Lab
 
@@ -25,6 +25,7 @@ HOST_ACCESSES = ("50Mbps", "10.4Mbps")
 """Access rates of hosts: that of section 4, and one that keeps segments of 1,040 bytes 0.8 ms apart."""
 HOST_DELAY = "0.2ms"
 _LOAD_DRAWS = {False: 50, True: 10}
+_FIT_DRAWS = {False: 3000, True: 1300}
 _DRAWS = {False: 8, True: 0}
 _MOVES_PER_PAIR = {False: 1600, True: 200}
 _PLAN_LOADS: Mapping[bool, tuple[float, ...]] = {False: (1.0, 0.7, 0.65, 0.6, 0.55, 0.52, 0.0), True: (1.0, 0.65)}
@@ -44,10 +45,11 @@ def compared(lab: Lab) -> tuple[str, ...]:
 
 def all_choices(lab: Lab) -> dict[str, dict[str, Choice]]:
     """Every routing of the study, by topology and name; computed once."""
-    known = {topology: _paper(lab, topology) for topology in TOPOLOGIES}
+    known = {topology: _paper(lab, topology) for topology in LOAD_TOPOLOGIES}
     draws, percentages = _DRAWS[lab.quick], _OPTIMA_X[lab.quick]
     loads, moves = _PLAN_LOADS[lab.quick], _MOVES_PER_PAIR[lab.quick]
-    known[NSFNET] |= lab.kept("ties", [NSFNET], lambda: choices.of_other_ties(NSFNET))
+    for topology in (NSFNET, NSFNET_V2):
+        known[topology] |= _other_ties(lab, topology)
     known[NSFNET] |= lab.kept("draws", [NSFNET, draws], lambda: choices.of_random_ties(NSFNET, draws))
     known[NSFNET] |= lab.kept("optima", [NSFNET, percentages], lambda: choices.of_other_optima(NSFNET, percentages))
     if not lab.quick:
@@ -60,14 +62,26 @@ def _paper(lab: Lab, topology: str) -> dict[str, Choice]:
     return dict(lab.kept("paper", [topology], lambda: choices.of_the_paper(topology)))
 
 
+def _other_ties(lab: Lab, topology: str) -> dict[str, Choice]:
+    return dict(lab.kept("ties", [topology], lambda: choices.of_other_ties(topology)))
+
+
 def load_ranges(lab: Lab) -> dict[str, dict[str, list[float]]]:
     """The worst-case loads over ties, by topology, heuristic and X."""
-    return {topology: _ranges(lab, topology) for topology in TOPOLOGIES}
+    return {topology: _ranges(lab, topology) for topology in LOAD_TOPOLOGIES}
 
 
 def _ranges(lab: Lab, topology: str) -> dict[str, list[float]]:
     draws = _LOAD_DRAWS[lab.quick]
     return dict(lab.kept("ranges", [topology, draws], lambda: choices.load_ranges(topology, draws)))
+
+
+def fits(lab: Lab) -> Fits:
+    """The orders of equally short paths on ``nsfnet-v2`` that give all loads of figure 12."""
+    loads = [lab.published[f"load-hop-{percent}"].value or 0.0 for percent in choices.X]
+    draws = _FIT_DRAWS[lab.quick]
+    found = lab.kept("fits", [NSFNET_V2, loads, draws], lambda: choices.fitting_ties(NSFNET_V2, loads, draws))
+    return Fits(draws, [one["loads"] for one in found])
 
 
 def experiments(lab: Lab) -> list[Experiment]:
@@ -149,11 +163,22 @@ def _with_hosts(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Fits:
+    """Random orders of equally short paths that give all published loads of a figure."""
+
+    draws: int
+    """How many orders were tried."""
+    loads: Sequence[Sequence[float]]
+    """For each order that gives them, the loads for each X."""
+
+
+@dataclass(frozen=True)
 class Found:
     """The results of section 6."""
 
     choices: Mapping[str, Mapping[str, Choice]]
     ranges: Mapping[str, Mapping[str, list[float]]]
+    fits: Fits
     throughput: pl.DataFrame
     """``topology``, ``name`` of the routing, ``reading``, ``seed``, ``mean`` of all connections in Mbit/s."""
 
@@ -207,7 +232,7 @@ def found(lab: Lab, results: Mapping[str, Result]) -> Found:
         topology = next((one for one in reversed(TOPOLOGIES) if name.startswith(one)), None)
         if topology is not None:
             parts.append(_throughput(result, topology, name.removeprefix(topology).removeprefix("-")))
-    return Found(known, load_ranges(lab), pl.concat(parts))
+    return Found(known, load_ranges(lab), fits(lab), pl.concat(parts))
 
 
 def _throughput(result: Result, topology: str, group: str) -> pl.DataFrame:

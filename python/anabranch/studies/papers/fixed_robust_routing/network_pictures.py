@@ -12,7 +12,7 @@ from anabranch.network import topologies
 from anabranch.pages.report.chart import PALETTE
 from anabranch.studies.papers import charts, drawings
 from anabranch.studies.papers.drawings import Place
-from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, TITLES, TOPOLOGIES, X
+from anabranch.studies.papers.fixed_robust_routing.choices import HEURISTICS, LOAD_TOPOLOGIES, TITLES, X
 from anabranch.studies.papers.fixed_robust_routing.network import NSFNET, Found
 from anabranch.studies.papers.published import Published
 from anabranch.studies.papers.study import Figure
@@ -20,7 +20,7 @@ from anabranch.studies.papers.study import Figure
 
 def _both(found: Found, published: Mapping[str, Published], heuristic: str, what: str) -> Any:
     parts = []
-    for topology in TOPOLOGIES:
+    for topology in LOAD_TOPOLOGIES:
         if what == "load" or found.measured(f"{heuristic}-{X[-1]}", topology):
             parts.append((topology, _figure(found, published, heuristic, what, topology)))
     return charts.side_by_side(parts)
