@@ -3,7 +3,7 @@ FROM rust:1.88-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev python3-venv
 WORKDIR /source
 COPY . .
-RUN mkdir --parents python/anabranch/bundle && cp --recursive scenarios sweeps python/anabranch/bundle
+RUN mkdir --parents python/anabranch/bundle && cp --recursive --parents scenarios sweeps docs/guide/*.ipynb python/anabranch/bundle
 RUN python3 -m venv /opt/anabranch && /opt/anabranch/bin/pip install --no-cache-dir '.[figures,te,topologies]'
 
 FROM debian:bookworm-slim

@@ -1,4 +1,4 @@
-"""Files that only a wheel or an sdist contains: the charts' JavaScript, the examples, the first one's topology, and the licences of all contents."""
+"""Files that only a wheel or an sdist contains: the charts' JavaScript, the examples and notebooks, the first one's topology, and the licences of all contents."""
 
 import shutil
 from collections.abc import Iterator
@@ -29,6 +29,9 @@ def filled(folder: Path = bundled.FOLDER) -> Iterator[Path]:
         topology.write_bytes((files("topohub") / "data" / f"{BUNDLED}.json").read_bytes())
         for name in examples.FOLDERS:
             shutil.copytree(crates.ROOT / name, folder / name, ignore=_NO_EXAMPLES)
+        for name, file in examples.notebooks().items():
+            (folder / examples.NOTEBOOKS).mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, folder / examples.NOTEBOOKS / name)
         (folder / LICENCES).write_text(licences(), encoding="utf-8")
         yield folder
     finally:

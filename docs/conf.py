@@ -79,9 +79,10 @@ def front_page(app: Any, error: Exception | None) -> None:
 
 
 def focusable(app: Any, page: str, template: str, context: dict[str, Any], tree: object) -> None:
-    """Let the keyboard reach code that is wider than the page, to scroll it."""
+    """Let the keyboard reach code and tables that are wider than the page, to scroll them."""
     if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
 
 
 def named_landmarks(app: Any, error: Exception | None) -> None:

@@ -58,7 +58,7 @@ _MODULES = {
     "topologies": "anabranch.network.topologies",
     "weights": "anabranch.engineering.weights",
 }
-"""Where a module of the API lies. It may also be imported as ``anabranch.NAME``."""
+"""Where a module of the API lies. It may also be imported as ``anabranch.NAME``; ``NAME.pyi`` says so to type checkers."""
 
 
 def __getattr__(name: str) -> Any:

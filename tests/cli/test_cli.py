@@ -431,20 +431,6 @@ def test_without_a_command_the_first_page_is_printed(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.startswith("Usage: anabranch COMMAND\n")
 
 
-def test_the_shell_completes_options_once_that_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert status(["--install-completion", "--shell", "bash"]) == 0
-    (script,) = tmp_path.glob(".local/share/bash-completion/completions/anabranch")
-    asked = (
-        f"source {script}; COMP_WORDS=(anabranch robust --ho); COMP_CWORD=2; COMP_LINE='anabranch robust --ho'; "
-        "$(complete -p anabranch | sed 's/.*-F \\([^ ]*\\).*/\\1/') anabranch --ho robust; echo ${COMPREPLY[@]}"
-    )
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["--hose"]
-
-
 def test_two_signals_at_once_are_one(tmp_path: Path) -> None:
     """``timeout`` sends one to the process and one to its group; the solver's thread must not be torn down by the second."""
     code = (

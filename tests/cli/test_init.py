@@ -40,11 +40,34 @@ def test_a_start_replaces_no_file(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_a_name_it_lists_starts_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["init"]) == 0
     out = capsys.readouterr().out
-    for name in (*starters.NAMES, *examples.files("scenarios"), *examples.files("sweeps")):
+    for name in (*starters.NAMES, *examples.notebooks(), *examples.files("scenarios"), *examples.files("sweeps")):
         assert f"\n  {name} " in out
+    assert "reordering.ipynb      A lesson on reordering" in out
     assert "abilene               What packet spraying does to TCP" in out
     assert status(["init", "spaying"]) == 2
     assert 'did you mean "spraying"?' in capsys.readouterr().err
+
+
+def test_an_example_is_copied_with_the_files_that_it_names(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["init", "example:satellite"]) == 0
+    assert capsys.readouterr().out.split() == ["satellite.toml", "traces/satellite.csv"]
+    assert Scenario.load("satellite.toml").hash() == Scenario.load("example:satellite").hash()
+    assert status(["init", "example:slow-start", "-o", "mine.toml"]) == 0
+    assert Path("mine.toml").read_text() == examples.files("scenarios")["slow-start"].read_text()
+    capsys.readouterr()
+    assert status(["init", "slow-start"]) == 2
+    assert "slow-start: is an example; write example:slow-start" in capsys.readouterr().err
+
+
+def test_a_notebook_is_copied_and_jupyter_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, path in examples.notebooks().items():
+        assert status(["init", name]) == 0
+        assert Path(name).read_text() == path.read_text()
+    monkeypatch.setattr("anabranch.cli.init.missing", lambda extra: ["jupyterlab"])
+    assert status(["init", "reordering.ipynb", "-o", "lesson.ipynb"]) == 0
+    assert "pip install 'anabranch[notebook]'; jupyter lab lesson.ipynb" in capsys.readouterr().err
 
 
 def test_commands_take_examples_by_name(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ def test_interfaces_of_a_file_are_in_the_export_of_every_command() -> None:
         ([*ROBUST, "--judge", "ospf", "--export", "srv6"], "--export does not go with --judge"),
         ([*ROBUST, "--export", "frr-segment-routing"], "an SR policy of FRR has one. openflow13, openflow15, srv6"),
         ([*ROBUST, "--export", "ip-route"], "routers that look at nothing but the destination cannot do both. openflow13"),
-        ([*ROBUST, "--export", "frr-ospf"], "has no cost, which igp"),
+        ([*ROBUST, "--export", "frr-ospf"], "has no cost, and OSPF routes by the costs of links. anabranch weights finds costs"),
         (["advise", "nsfnet", "--pair", "1,2", "--export", "cisco"], "--export cisco: is no format"),
         (["advise", "nsfnet", "--pair", "1,2", "--into", "x"], "--into goes with --export"),
         (["routes", "nsfnet", "--interfaces", "x"], "--interfaces goes with --export"),

@@ -730,6 +730,8 @@ class TestChart:
         drawing = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
         rows = drawing["data"]["values"]
         assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
+        # The number above the highest bar is below the legend.
+        assert drawing["layer"][0]["encoding"]["y"]["scale"]["domainMax"] > max(row["high"] for row in rows)
 
     def test_fifteen_stacks_have_fifteen_colours(self) -> None:
         """There are more congestion controls than the ten colours of the palette, which come first and unchanged."""

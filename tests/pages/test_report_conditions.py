@@ -89,6 +89,13 @@ def test_a_line_goes_through_the_means_of_its_stack(directory: Path, html: str) 
     assert means == pytest.approx(sorted(measured["goodput_bps"]), rel=1e-4)
 
 
+def test_durations_below_a_second_are_drawn_in_milliseconds(directory: Path) -> None:
+    found = {axis.key: axis for axis in swept.axes(evaluation.read([directory]).runs)}
+    assert found["bottleneck_delay"].title == "bottleneck_delay, ms"
+    assert found["bottleneck_delay"].ordered == [2, 10, 40]
+    assert found["loss"].ordered == LOSSES
+
+
 def test_wide_intervals_leave_room_for_the_lines(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The intervals of two seeds may be many times the mean: the axis ends at a multiple of the greatest mean, and the caption says so."""
     e = evaluation.read([directory])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import Scenario, version
+from anabranch.foundation import examples
 from anabranch.network.topologies import load, topohub_names
 from anabranch.pages.report import libraries
 from anabranch.studies.papers.registry import PAPERS
@@ -104,4 +105,5 @@ def test_a_wheel_has_the_javascript_the_examples_the_topology_and_the_text_of_ea
             topohub_names.names.cache_clear()
         assert libraries.vega() == script
         assert (folder / "scenarios" / "traces" / "satellite.csv").is_file()
+        assert examples.notebooks()["reordering.ipynb"].is_relative_to(folder)
     assert not folder.exists()

@@ -70,7 +70,13 @@ def test_links_lead_to_pages_and_anchors(site: Path) -> None:
 def test_axe_finds_nothing(site: Path, tmp_path: Path) -> None:
     """On a page with wide code, one with tables, and one of the API, light and dark, wide and narrow."""
     with started(tmp_path / "profile") as page:
-        for name in ("README", "docs/guide/install", "docs/models/limits", "docs/reference-networks"):
+        for name in (
+            "README",
+            "docs/guide/install",
+            "docs/guide/tasks",
+            "docs/models/limits",
+            "docs/reference-networks",
+        ):
             for width, dark in ((1400, False), (1400, True), (390, False)):
                 page.open(site / f"{name}.html", width, dark=dark)
                 assert violations(page) == [], (name, width, dark)

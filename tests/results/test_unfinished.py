@@ -109,3 +109,13 @@ def test_a_result_of_interrupted_runs_only_has_no_figures_and_says_why(directory
     assert "no figure or table of this page includes them" in html
     assert Result.load(directory).completion_times.is_empty()
     assert Result.load(directory).flows.height == 240
+
+
+def test_a_table_of_completion_times_without_flows_is_a_note(tmp_path: Path) -> None:
+    """Every flow starts during the warm-up, so none has a completion time that counts."""
+    found = write_run_directory(tmp_path / "run", stacks=["cubic"], routings=["ospf"], seeds=2, flows=4, sized=True)
+    changed(found, "flows", lambda flows: flows.with_columns(start_s=pl.lit(-1.0)))
+    summary, *others = tables(read([found]))
+    assert others == []
+    assert "No completion times: all flows with a size started during the warm-up." in summary.notes
+    assert "Completion, mean" not in page.render([found], Path("run"))

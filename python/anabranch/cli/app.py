@@ -5,6 +5,7 @@ from importlib import import_module
 from cyclopts import App
 
 from anabranch import version
+from anabranch.cli.completion import REQUEST
 from anabranch.cli.overview import COMMANDS, INSTALL_COMPLETION, PURPOSE
 
 
@@ -17,7 +18,8 @@ def app(arguments: list[str]) -> App:
         version=version,
         result_action="return_value",
     )
-    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+    first = arguments[1:2] if arguments[:1] == [REQUEST] else arguments[:1]
+    for name in first if first and first[0] in COMMANDS else COMMANDS:
         module = name.replace("-", "_")
         line.command(getattr(import_module(f"anabranch.cli.{module}"), module))
     if arguments[:1] == [INSTALL_COMPLETION]:

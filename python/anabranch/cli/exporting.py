@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from anabranch.engineering.routes import Routes
     from anabranch.network.topologies import Topology
 
-FORMATS = "ip-route, srv6, frr, frr-ospf, frr-isis, frr-segment-routing, openflow13, openflow15, segment-routing, containerlab, json, scenario"
-"""The names of all formats, for ``--help``, which does not import them."""
+FORMATS = (
+    "ip-route", "srv6", "frr", "frr-ospf", "frr-isis", "frr-segment-routing", "openflow13", "openflow15", "segment-routing", "containerlab", "json",
+    "scenario",
+)  # fmt: skip
+"""The names of all formats, for ``--help`` and completion, which do not import them."""
+ExportFormat = Annotated[
+    str | None,
+    Parameter(completer=lambda _: FORMATS, help=f"Write the routes for real routers: {', '.join(FORMATS)}."),
+]
 Interfaces = Annotated[
     Path | None,
     Parameter(
@@ -33,10 +40,7 @@ Interfaces = Annotated[
 class Exporting:
     """Files for real routers."""
 
-    export: Annotated[
-        str | None,
-        Parameter(help=f"Write it for real routers: {FORMATS}."),
-    ] = None
+    export: ExportFormat = None
     into: Annotated[
         Path | None, Parameter(help="With --export: write into this directory (default TOPOLOGY-FORMAT).")
     ] = None

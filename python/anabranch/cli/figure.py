@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from anabranch.cli import completion
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say, tell
@@ -21,7 +22,13 @@ def figure(
     /,
     *,
     name: Annotated[
-        str | None, Parameter(name="--figure", group=OUTPUT, help="Name of the figure (default: the first one).")
+        str | None,
+        Parameter(
+            name="--figure",
+            group=OUTPUT,
+            completer=completion.figures,
+            help="Name of the figure (default: the first one).",
+        ),
     ] = None,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The file: .pdf, .svg or .png.")

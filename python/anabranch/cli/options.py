@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter, Token
 
+from anabranch.cli.completion import topologies
 from anabranch.cli.exit_status import UsageError
 from anabranch.foundation import units
 
@@ -49,7 +50,7 @@ Settings = Annotated[
         help="Replace the value of a key: --set run.duration=5s. May be repeated.",
     ),
 ]
-TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]
+TopologyName = Annotated[str, Parameter(completer=topologies, help="A TopoHub name, a built-in, or a file.")]
 Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
 Part = Annotated[
     Literal["largest"] | None,

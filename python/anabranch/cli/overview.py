@@ -18,7 +18,7 @@ COMMANDS = {
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "export": "Write the tables of a run directory as CSV files, or its flows for other tools.",
     "figure": "Draw a figure of the report into a file for a paper; without --output, list the figures.",
-    "init": "Write a commented scenario to start from, which runs as it is; without a name, list them and the examples.",
+    "init": "Write a commented scenario to start from, an example or a notebook; without a name, list them.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
     "plan": "Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.",
     "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",
@@ -37,7 +37,7 @@ COMMANDS = {
 """Each command, with the first sentence of its help."""
 _OPTIONS = {
     "--help, -h": "Show this help; after a command, the help of that command.",
-    INSTALL_COMPLETION: "Have the shell complete commands and options.",
+    INSTALL_COMPLETION: "Have the shell complete commands, options and names of topologies, formats and figures.",
     "--version": "Show the version.",
 }
 _INDENT = 2 + max(map(len, [*COMMANDS, *_OPTIONS])) + 2

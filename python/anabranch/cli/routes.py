@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE, UsageError
-from anabranch.cli.exporting import FORMATS, Interfaces, require_format, say_written
+from anabranch.cli.exporting import ExportFormat, Interfaces, require_format, say_written
 from anabranch.cli.options import (
     COMPARISON,
     EXPORT,
@@ -130,10 +130,7 @@ class Comparing:
 class Exporting:
     """Files for real routers."""
 
-    export: Annotated[
-        str | None,
-        Parameter(help=f"Write the routes for real routers: {FORMATS}."),
-    ] = None
+    export: ExportFormat = None
     out: Annotated[
         Path | None,
         Parameter(

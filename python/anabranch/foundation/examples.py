@@ -1,4 +1,4 @@
-"""Example scenarios and plans of sweeps by name, such as ``example:abilene``. A wheel has them beside the code, a checkout in its folders."""
+"""Example scenarios and plans of sweeps by name, such as ``example:abilene``, and notebooks. A wheel has them beside the code, a checkout in its folders."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,11 @@ from anabranch.foundation.suggest import suggest
 PREFIX = "example:"
 SCENARIOS, SWEEPS = "scenarios", "sweeps"
 FOLDERS = (SCENARIOS, SWEEPS)
+NOTEBOOKS = "docs/guide"
+"""The folder of the notebooks, in a wheel too."""
 _CHECKOUT = Path(__file__).parents[3]
-_TITLE = re.compile(r'^title = "(.*)"$', re.MULTILINE)
+_TITLE = re.compile(r'^title = "(.*)"$|^ *"# (.*?)(?:\\n)?",?$', re.MULTILINE)
+_TEXT = re.compile(r'"([^"\n]+)"')
 
 
 def files(folder: str) -> dict[str, Path]:
@@ -39,7 +42,21 @@ def resolved(path: Path, folder: str = SCENARIOS) -> Path:
     raise InputError(name, f"is no example; {suggest(wanted, known)}")
 
 
+def notebooks() -> dict[str, Path]:
+    """The notebooks by the names of their files; none if the package was installed from a checkout without a wheel's data."""
+    home = bundled.FOLDER / NOTEBOOKS
+    found = (home if home.is_dir() else _CHECKOUT / NOTEBOOKS).glob("*.ipynb")
+    return {path.name: path for path in sorted(found)}
+
+
+def copied(path: Path, target: Path) -> dict[Path, str]:
+    """The text of an example that is copied to ``target``, and the texts of the files that it names by a relative path, such as a trace."""
+    text = path.read_text(encoding="utf-8")
+    named = {name: path.parent / name for name in _TEXT.findall(text) if (path.parent / name).is_file()}
+    return {target: text} | {target.parent / name: file.read_text(encoding="utf-8") for name, file in named.items()}
+
+
 def title(path: Path) -> str:
-    """The title that an example states, or its name."""
+    """The title that an example or a notebook states, or its name."""
     found = _TITLE.search(path.read_text(encoding="utf-8"))
-    return found[1] if found else path.stem
+    return found[1] or found[2] if found else path.stem

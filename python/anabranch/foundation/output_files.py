@@ -28,6 +28,24 @@ def write_bytes(path: Path, data: bytes, *, named: bool = True) -> None:
         file.write(data)
 
 
+def write_new_texts(texts: Mapping[Path, str]) -> None:
+    """Write files that do not exist yet; if one of them does, none is written.
+
+    Raises:
+        FileError: a file exists already, or cannot be written.
+    """
+    for path in texts:
+        if os.path.lexists(path):
+            raise FileError(f"{path}: exists already; give another name with --output")
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+
 @contextmanager
 def writing(path: Path, *, named: bool = True) -> Iterator[BinaryIO]:
     """A file to write, beside: at the end flushed to the disk and renamed, or removed after an error or an interrupt.

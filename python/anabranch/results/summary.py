@@ -20,16 +20,18 @@ PREDICTED = (
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
 DELAY = "Delay: one way, from host to host, of a flow's data packets; mean over flows and seeds, most of any packet."
 FIRST_TO_LAST = "First to last: from the start of the first flow to the end of the last."
+NONE_COUNTS = "No completion times: all flows with a size started during the warm-up."
 UNFINISHED = "≥: at least so much, because flows of the row had not finished; the figure is not known."
 
 
 def tables(runs: Runs) -> Iterator[TextTable]:
     """A table with a row for each variant. One with completion times by traffic group and size, if there are flows with a size. One with delays, if runs ask for them."""
-    yield _summary(runs)
     groups = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
     by = ["variant", "traffic"] if 1 < groups <= statistics.MOST_GROUPS else ["variant"]
     times = statistics.completion_times(runs.flows, by)
-    if times.height:
+    any_counts = bool(times["flows"].sum())
+    yield _summary(runs, (NONE_COUNTS,) if times.height and not any_counts else ())
+    if any_counts:
         yield _completion_times(runs, times, by)
     by = ["variant", "traffic"] if 1 < runs.flows["traffic"].n_unique() <= statistics.MOST_GROUPS else ["variant"]
     waits = delays.summary(runs.flows, by)
@@ -37,7 +39,7 @@ def tables(runs: Runs) -> Iterator[TextTable]:
         yield _delays(runs, waits, by)
 
 
-def _summary(runs: Runs) -> TextTable:
+def _summary(runs: Runs, notes: tuple[str, ...]) -> TextTable:
     summary = statistics.summary(runs.flows, ["variant"], runs.table)
     lasting = summary["goodput_bps"].count() > 0
     predicted = bool(runs.flows.select(statistics.is_predicted(runs.flows)).item())
@@ -68,7 +70,7 @@ def _summary(runs: Runs) -> TextTable:
         *(("longest stall", "reassembly") if waits else ()),
         *(("Jain",) if lasting else ()),
     )
-    notes = (GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()
+    notes = ((GOODPUT, *((PREDICTED,) if predicted else ())) if lasting else ()) + notes
     if limits:
         notes += (limiting.NOTE,)
     interrupted = int(runs.table["interrupted"].sum())

@@ -100,7 +100,7 @@ class Scenario:
             raise ScenarioError(problems, source, self._written)
 
     @classmethod
-    def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
+    def load(cls, path: str | Path, values: Mapping[str, Any] | None = None) -> "Scenario":
         """Read a TOML file, an example (``example:abilene``), standard input (``/dev/stdin``) or a pipe, with other ``values`` at some keys (:meth:`with_values`).
 
         :class:`ScenarioError` holds all problems, also those of the file itself.
@@ -126,10 +126,10 @@ class Scenario:
         # tomlkit would take minutes for the text of a long trace.
         return tomli_w.dumps(self.document)
 
-    def with_values(self, settings: Mapping[str, str]) -> "Scenario":
+    def with_values(self, settings: Mapping[str, Any]) -> "Scenario":
         """A scenario with other values at some keys, such as ``{"run.duration": "5s", "traffic[0].stack": "cubic"}``.
 
-        A value is TOML where it can be read as such, otherwise a text.
+        A text is read as TOML where it can be, otherwise taken as it is. A list is one variant per value: ``{"topology.delay": ["5ms", "20ms"]}``.
         """
         text = _with_values(self.to_toml(), settings, self.source)
         return type(self)(
@@ -316,7 +316,7 @@ def _document(text: str, source: str) -> dict[str, Any]:
         raise ScenarioError([Problem((), str(error))], source) from None
 
 
-def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+def _with_values(text: str, settings: Mapping[str, Any], source: str) -> str:
     from anabranch.scenario.settings import with_values
 
     _document(text, source)  # the other parser's messages are worse

@@ -14,7 +14,7 @@ from anabranch.scenario.variant import Variant
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
 
 
-def with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+def with_values(text: str, settings: Mapping[str, Any], source: str) -> str:
     """The text of a scenario with other values at some keys.
 
     Raises:
@@ -69,8 +69,10 @@ def put(document: Any, key: str, value: Any, source: str) -> Path:
     raise ScenarioError([Problem((), "a key is empty; give one such as run.duration")], source)
 
 
-def _value(text: str) -> Any:
+def _value(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
     try:
-        return parse(f"value = {text}")["value"]
+        return parse(f"value = {value}")["value"]
     except TomlError:
-        return text
+        return value

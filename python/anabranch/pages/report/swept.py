@@ -80,10 +80,18 @@ def axes(runs: Runs) -> list[ConditionAxis]:
         values = {variant.index: variant.numbers[key] for variant in runs.variants if key in variant.numbers}
         if key in runs.treatments or len(values) < len(runs.variants) or len(set(values.values())) < LEAST_VALUES:
             continue
-        texts = {variant.numbers[key]: variant.values[key] for variant in runs.variants}
-        unit = runs.variants[0].units[key]
+        factor, unit = _readable(max(map(abs, values.values())), runs.variants[0].units[key])
+        values = {index: float(f"{factor * value:.9g}") for index, value in values.items()}
+        texts = {values[variant.index]: variant.values[key] for variant in runs.variants}
         found.append(ConditionAxis(key, f"{key}, {unit}" if unit else key, values, texts))
     return sorted(found, key=lambda axis: -len(axis.ordered))
+
+
+def _readable(most: float, unit: str) -> tuple[float, str]:
+    """The factor and the unit in which durations below a second are read; other numbers stay as they are."""
+    if unit != "s" or not 0 < most < 1:
+        return 1.0, unit
+    return (1e3, "ms") if most >= 1e-3 else (1e6, "us")
 
 
 def lines(e: Evaluation, outcome: OutcomeMeasure, axis: ConditionAxis) -> Figure:

@@ -140,9 +140,9 @@ def summary(e: Evaluation) -> ReportTable:
 
 
 def completions(e: Evaluation) -> ReportTable | None:
-    """Completion times and slowdown by class of sizes, if there are flows with a size."""
+    """Completion times and slowdown by class of sizes, if there are flows with a size that started after the warm-up."""
     times = e.times
-    if times.is_empty():
+    if not times["flows"].sum():
         return None
     shown = chart.seconds("fct_p99_s", "", largest(times["fct_p99_at_least_s"]))
     names = dict(zip(statistics.FIGURES, ("mean", "median", "95th percentile", "99th percentile"), strict=True))

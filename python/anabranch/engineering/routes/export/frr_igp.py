@@ -64,6 +64,12 @@ def _files(
     body: Callable[[AddressPlan, PlannedNode, ShortestPaths], str],
 ) -> Files:
     own: Metric = next((metric for metric in METRICS if metric == routes.metric), "cost")
+    costless = next((link for link in routes.topology.links if link.cost is None), None)
+    if igp is None and own == "cost" and costless is not None:
+        raise ExportError(
+            f"link {pair(costless.source, costless.target)}: has no cost, and {protocol} routes by the costs of links. anabranch weights finds "
+            'costs; srv6 and openflow13 take any paths (in Python, igp = "hop-count" needs no costs)'
+        )
     shortest = shortest_paths(routes, igp or own)
     made = Files({"lab.batch": lab(plan)})
     made.warnings += _differences(routes, shortest, protocol)

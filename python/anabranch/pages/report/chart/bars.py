@@ -12,6 +12,8 @@ from anabranch.pages.report.parts import largest
 from anabranch.pages.report.vega_lite import Specification, calculate, layered, mark, nominal, quantitative
 
 UPRIGHT_BARS = 16
+_HEADROOM = 1.08
+"""The axis of upright bars ends at this multiple of the highest bar or interval."""
 _LINES = r"split(datum.label, regexp(' · | (?=\\S+=)'))"
 """A line for each key of a group's name, and for each parameter of a value: names beside each other have little room."""
 _LYING = {"labelExpr": "split(datum.label, ' · ')", "labelLimit": 240}
@@ -78,7 +80,10 @@ def measure_bars(
         quantitative("half", title="± (95 %)"),
         quantitative("count", title=counted),
     ]
-    length = {value: quantitative("mean", title=shown.axis)}
+    # Room for the number above the highest bar: without it, the number would be over the legend.
+    top = _HEADROOM * max(largest(rows["mean"]), largest(rows["high"]))
+    room = {"scale": {"domainMax": top}} if upright and top > 0 else {}
+    length = {value: quantitative("mean", title=shown.axis, **room)}
     colour = stack_colour(stacks, "square")
     drawn = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
     ends_of_interval = {value: quantitative("low", title=shown.axis), end: {"field": "high"}}

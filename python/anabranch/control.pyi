@@ -1,0 +1,1 @@
+from anabranch.engines.control import *

@@ -1,0 +1,1 @@
+from anabranch.engines.drill import *

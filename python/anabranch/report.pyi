@@ -1,0 +1,1 @@
+from anabranch.pages.report import *

@@ -1,0 +1,1 @@
+from anabranch.results.statistics import *

@@ -1,0 +1,1 @@
+from anabranch.studies.sweep import *

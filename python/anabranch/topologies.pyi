@@ -1,0 +1,1 @@
+from anabranch.network.topologies import *

@@ -1,0 +1,1 @@
+from anabranch.engineering.weights import *
