@@ -94,6 +94,7 @@ def claims(found: Cells) -> list[Claim]:
             by_parts(*comparable.values()),
             comparable=COMPARABLE,
             alike=", ".join(alike) or "none",
+            undecided=", ".join(name for name, truth in comparable.items() if truth is None) or "none",
             ratios=_values(found, low, (KIKOLO, *peers)),
             fairer=", ".join(fairer) or "none",
         ),
