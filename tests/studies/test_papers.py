@@ -23,7 +23,6 @@ from anabranch.studies.papers import charts, lab, measures, page, published, rea
 from anabranch.studies.papers.fixed_robust_routing import choices
 from anabranch.studies.papers.study import Claim, Figure, Findings, Lab, Number, Picture, Table
 from tests.scenarios import LINE
-from tests.studies.pages import PAGES
 
 EXPECTED = Path(__file__).parents[1] / "papers"
 ROOT = Path(__file__).parents[2]
@@ -108,7 +107,7 @@ def test_make_papers_copies_what_a_study_wrote_into_its_folder(tmp_path: Path) -
         assert [file.name for file in (target / "figures").iterdir()] == ["new.svg"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
     """The README of the full run, in the repository: no published number without its sentence and ours, no figure without its file."""
     folder = registry.folder(name)
@@ -126,7 +125,7 @@ def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
     assert all((folder / figure).is_file() for figure in figures)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_readme_has_every_claim_in_the_words_of_its_file(name: str) -> None:
     """And no others; the code gives verdicts and values only."""
     folder = registry.folder(name)
@@ -149,7 +148,7 @@ def _pattern(template: str) -> str:
     return ".*".join(map(re.escape, re.split(r"\{[^{}]+\}", template)))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
     """In the words of the tables, and no others."""
     folder = registry.folder(name)
@@ -165,7 +164,7 @@ def test_the_readme_has_every_figure_of_the_tables(name: str) -> None:
         assert re.fullmatch(_pattern(figures[id].caption), caption), id
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_readme_has_no_dead_link_and_no_latex(name: str) -> None:
     """Links lead to files beside the page, and to headings of it."""
     folder = registry.folder(name)

@@ -21,7 +21,6 @@ from anabranch.studies.papers.verdicts import (
     share,
     some,
 )
-from tests.studies.pages import PAGES
 
 EXPECTED = Path(__file__).parents[1] / "papers"
 
@@ -78,7 +77,7 @@ def test_every_claim_has_a_rule(name: str) -> None:
         assert claim["rule"].endswith("."), claim["id"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_quick_version_never_contradicts_the_full_one(name: str) -> None:
     """Either may leave a claim undecided. The page in the repository is that of the full version."""
     folder = registry.folder(name)
