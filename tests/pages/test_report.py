@@ -755,6 +755,13 @@ class TestChart:
     def test_an_interval_has_the_decimals_of_its_value(self) -> None:
         assert chart.with_interval(9.512, 0.0584) == "9.51 ± 0.06"
         assert chart.with_interval(18.91, None) == "18.9"
+        assert chart.with_interval(19.104, 0.003) == "19.1 ± 0.0"
+        assert chart.with_interval(12345.6, 234.5) == "12,346 ± 234"
+
+    def test_a_value_has_no_decimal_that_its_interval_leaves_open(self) -> None:
+        assert chart.with_interval(0.918, 2.346) == "0.9 ± 2.3"
+        assert chart.with_interval(-8.48, 12.77) == "-8 ± 13"
+        assert chart.with_interval(0.0123, 0.0123) == "0.012 ± 0.012"
 
     @pytest.mark.parametrize(
         ("largest", "unit"), [(2e9, "Gbit/s"), (9.5e6, "Mbit/s"), (2e3, "kbit/s"), (10, "bit/s"), (None, "bit/s")]

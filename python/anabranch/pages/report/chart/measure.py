@@ -65,9 +65,14 @@ def interval(value: float | None, half: float | None) -> str:
 
 
 def with_interval(value: float, half: float | None) -> str:
-    """A value of three significant digits, and the half width of its interval to the same decimal."""
+    """A value of three significant digits, and the half width of its interval to the same decimal.
+
+    A decimal behind the second significant digit of the half width is left out, because the interval leaves it open.
+    """
     text = three_digits(value)
     if half is None or "e" in text:
         return text if half is None else f"{text} ± {three_digits(half)}"
     decimals = len(text.partition(".")[2])
+    if half >= 1 / 10**decimals:
+        decimals = min(decimals, max(1 - math.floor(math.log10(half)), 0))
     return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
