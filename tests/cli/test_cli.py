@@ -390,7 +390,7 @@ GROUPS = {
     "paper": ["Work", "Output"],
     "study": ["Work", "Output"],
     "testbed": ["Topology", "Traffic", "Paths", "Work", "Output"],
-    "controller": ["Scenario", "Output"],
+    "controller": ["Network", "Scenario", "Output"],
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],

@@ -59,7 +59,7 @@ def test_bash_completes_topologies_and_files(command: str, complete: Complete) -
     Path("nsfnet-of-mine.csv").touch()
     Path("maps").mkdir()
     Path("maps/mine.gml").touch()
-    assert complete(f"anabranch {command} nsf") == ["nsfnet", "nsfnet-1050", "nsfnet-of-mine.csv"]
+    assert complete(f"anabranch {command} nsf") == ["nsfnet", "nsfnet-1050", "nsfnet-of-mine.csv", "nsfnet-v2"]
     assert complete(f"anabranch {command} map") == ["maps/"]
     assert complete(f"anabranch {command} maps/") == ["maps/mine.gml"]
 

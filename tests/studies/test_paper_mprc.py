@@ -62,8 +62,8 @@ def test_a_rate_that_a_run_does_not_reach_has_no_mean_time() -> None:
 
 def test_transfers_that_do_not_finish_have_no_mean_time() -> None:
     flows = pl.DataFrame({"stack": ["a", "a", "b", "b", "c"], "fct_s": [1.0, 2.0, 1.0, None, None]})
-    assert comparisons.completions(flows.slice(0, 2)) == {"a": "1.50 ± 6.35"}
-    assert comparisons.completions(flows) == {"a": "1.50 ± 6.35", "b": "(1 of 2 finish)", "c": "(0 of 1 finish)"}
+    assert comparisons.completions(flows.slice(0, 2)) == {"a": "1.5 ± 6.4"}
+    assert comparisons.completions(flows) == {"a": "1.5 ± 6.4", "b": "(1 of 2 finish)", "c": "(0 of 1 finish)"}
 
 
 def test_findings_stand_by_the_last_figure_that_they_name() -> None:

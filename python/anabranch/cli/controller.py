@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, Json, ScenarioFile, Settings
@@ -14,6 +14,8 @@ from anabranch.foundation.text_table import TextTable, print_table
 if TYPE_CHECKING:
     from anabranch.studies.testbed.controlled import Controlled, LiveControl
 
+NETWORK = Group("Network", sort_key=1)
+
 
 def controller(
     scenario: ScenarioFile,
@@ -22,12 +24,16 @@ def controller(
     settings: Settings = None,
     to: Annotated[
         Literal["openflow", "linux", "frr"],
-        Parameter(help="Where routes go: rules of Open vSwitch, tables of Linux routers, or static routes of FRR."),
+        Parameter(
+            group=NETWORK,
+            help="Where routes go: rules of Open vSwitch, tables of Linux routers, or static routes of FRR.",
+        ),
     ] = "openflow",
     link_state: Annotated[
         Literal["stamp", "ospf", "isis"],
         Parameter(
-            help="Where delays and losses come from: own probes, or what routers of FRR advertise (RFC 7471, RFC 8570)."
+            group=NETWORK,
+            help="Where delays and losses come from: own probes, or what routers of FRR advertise (RFC 7471, RFC 8570).",
         ),
     ] = "stamp",
     output: Annotated[

@@ -13,7 +13,7 @@ COMMANDS = {
     "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
     "compare": "Run a scenario by several engines, and compare them flow by flow and link by link.",
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
-    "controller": "Control a network of Open vSwitch on this machine as a scenario says: measure links, and route by what is measured.",
+    "controller": "Control a network on this machine as a scenario says: measure links, and route by what is measured.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "export": "Write the tables of a run directory as CSV files, or its flows for other tools.",
