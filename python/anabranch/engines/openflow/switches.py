@@ -61,6 +61,10 @@ class Switches:
             own = directory / f"s{number}"
             own.mkdir()
             self._start(node, number, ports | {host_port(number): HOST_PORT}, own)
+        # Only now: a daemon with this priority that waits for Linux's lock of network devices may keep those who hold the lock from the processor.
+        for daemon in self._daemons:
+            os.sched_setscheduler(daemon, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+            os.sched_setaffinity(daemon, {max(os.sched_getaffinity(0))})
 
     def processor_s(self) -> float:
         """Processor time of all daemons, s. They share one processor: packets wait when this grows almost as fast as real time."""
@@ -92,8 +96,6 @@ class Switches:
         control = ("ovs-vsctl", f"--timeout={_PATIENCE_S}", f"--db=unix:{remote}")
         run(*control, "--no-wait", "init")
         daemon = start("ovs-vswitchd", f"unix:{remote}", "--disable-system")
-        os.sched_setscheduler(daemon, os.SCHED_FIFO, os.sched_param(_PRIORITY))
-        os.sched_setaffinity(daemon, {max(os.sched_getaffinity(0))})
         self._daemons.append(daemon)
         bridge = ["add-br", name, "--", "set", "bridge", name, "datapath_type=netdev", "protocols=OpenFlow13"]
         bridge += [f"other-config:datapath-id={number:016x}", "fail_mode=secure", "--"]
