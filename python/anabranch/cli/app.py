@@ -5,8 +5,10 @@ from importlib import import_module
 from cyclopts import App
 
 from anabranch import version
-from anabranch.cli.completion import REQUEST
 from anabranch.cli.overview import COMMANDS, INSTALL_COMPLETION, PURPOSE
+
+_REQUEST = "__complete"
+"""With this word the shell's script asks for the words that complete a line; it ignores errors."""
 
 
 def app(arguments: list[str]) -> App:
@@ -18,7 +20,7 @@ def app(arguments: list[str]) -> App:
         version=version,
         result_action="return_value",
     )
-    first = arguments[1:2] if arguments[:1] == [REQUEST] else arguments[:1]
+    first = arguments[1:2] if arguments[:1] == [_REQUEST] else arguments[:1]
     for name in first if first and first[0] in COMMANDS else COMMANDS:
         module = name.replace("-", "_")
         line.command(getattr(import_module(f"anabranch.cli.{module}"), module))

@@ -1,11 +1,10 @@
 """``anabranch figure``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from anabranch.cli import completion
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say, tell
@@ -17,6 +16,14 @@ _WIDTH_MM = 170.0
 """Between the margins of a page of A4."""
 
 
+def _figures(context: Any) -> dict[str, str]:
+    """The names of the figures of the run directories on the command line, with their titles."""
+    from anabranch.pages.report.figure_files import figures
+
+    with run_directories([Path(run) for run in context["runs"].raw_tokens]) as directories:
+        return {name: figure.title or "Map" for name, figure in figures(directories).items()}
+
+
 def figure(
     runs: Annotated[list[Path], Parameter(help="Run directories, or directories of sweeps.", negative="")],
     /,
@@ -26,7 +33,7 @@ def figure(
         Parameter(
             name="--figure",
             group=OUTPUT,
-            completer=completion.figures,
+            completer=_figures,
             help="Name of the figure (default: the first one).",
         ),
     ] = None,

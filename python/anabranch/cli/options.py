@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
 
-from anabranch.cli.completion import topologies
 from anabranch.cli.exit_status import UsageError
 from anabranch.foundation import units
 
@@ -50,7 +49,19 @@ Settings = Annotated[
         help="Replace the value of a key: --set run.duration=5s. May be repeated.",
     ),
 ]
-TopologyName = Annotated[str, Parameter(completer=topologies, help="A TopoHub name, a built-in, or a file.")]
+
+
+def _topologies(context: Any) -> list[str]:
+    """Names that need no file, and files that begin as the word to complete does; directories end with a slash."""
+    from anabranch.network.topologies import names
+
+    word = Path(context.incomplete)
+    folder, beginning = (word, "") if context.incomplete.endswith("/") else (word.parent, word.name)
+    files = (path for path in sorted(folder.glob("*")) if path.name.startswith(beginning))
+    return [*names(), *(f"{path}/" if path.is_dir() else str(path) for path in files)]
+
+
+TopologyName = Annotated[str, Parameter(completer=_topologies, help="A TopoHub name, a built-in, or a file.")]
 Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
 Part = Annotated[
     Literal["largest"] | None,
