@@ -103,9 +103,7 @@ def _part(numbers: range, problems: Callable[[int], list[str]], limit: int) -> l
             found += [(number, problem) for problem in problems(number)]
         except (KeyboardInterrupt, SystemExit):
             raise
-        except (
-            BaseException
-        ) as error:  # whatever it is, a user would see its traceback; a panic of the core is no Exception
+        except BaseException as error:  # a user would see its traceback; a panic of the core is no Exception
             found.append((number, f"{type(error).__name__}: {error}"))
     faulthandler.cancel_dump_traceback_later()
     return found

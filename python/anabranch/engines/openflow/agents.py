@@ -2,14 +2,13 @@
 
 import selectors
 import socket
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
+from anabranch.engines.openflow.background import Background
 from anabranch.engines.openflow.hosts import Hosts
 from anabranch.engines.openflow.plan import FIRST_REPLY_PORT, FIRST_REQUEST_PORT, LabPlan, address
 from anabranch.engines.openflow.stamp import Reflector, Sender
@@ -20,7 +19,7 @@ _WRITE_S = 0.25
 _LARGEST = 2048
 
 
-class Agents:
+class Agents(Background):
     """Sends probes at random times (Poisson), answers those of neighbours, and writes their results until the ``with`` block ends."""
 
     def __init__(self, plan: LabPlan, hosts: Hosts, seed: int, file: Path) -> None:
@@ -44,8 +43,7 @@ class Agents:
         self._names = names
         self._mean_s = 1 / (plan.probing.packets / plan.probing.interval_s * len(self._sessions))
         self._draws = np.random.default_rng(seed)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="stamp")
+        super().__init__("stamp")
 
     def _work(self) -> None:
         sessions = list(self._sessions)
@@ -71,17 +69,7 @@ class Agents:
     def _learn(self, node: str, own: socket.socket, packet: bytes, sender: tuple[str, int], now_s: float) -> None:
         self._sessions[node, self._names[sender[0]]].on_reply(packet, now_s)
 
-    def __enter__(self) -> "Agents":
-        """Begin to send."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop, and close the sockets."""
-        self._stop.set()
-        self._thread.join()
+    def _close(self) -> None:
         for key in list(self._selector.get_map().values()):
             key.data[2].close()
         self._selector.close()

@@ -1,13 +1,12 @@
 """Random packets between all neighbours, by which the controller measures losses (TCPBP, section 5.1)."""
 
 import socket
-import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 import numpy as np
 
+from anabranch.engines.openflow.background import Background
 from anabranch.engines.openflow.hosts import Hosts
 from anabranch.engines.openflow.plan import FIRST_PROBE_PORT, LabPlan, address
 
@@ -16,7 +15,7 @@ _HEADERS = 28
 """Bytes of the IP and UDP headers."""
 
 
-class Probes:
+class Probes(Background):
     """Sends probes until the ``with`` block ends."""
 
     def __init__(self, plan: LabPlan, hosts: Hosts, seed: int) -> None:
@@ -31,10 +30,9 @@ class Probes:
                 self._senders.append((probe, (address(number), FIRST_PROBE_PORT + number)))
         self._probing = plan.probing
         self._draws = np.random.default_rng(seed)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._send, name="probes")
+        super().__init__("probes")
 
-    def _send(self) -> None:
+    def _work(self) -> None:
         payload = bytes(self._probing.bytes - _HEADERS)
         mean = self._probing.packets / self._probing.interval_s * _STEP_S
         due = time.monotonic()
@@ -47,17 +45,7 @@ class Probes:
             due += _STEP_S
             time.sleep(max(0.0, due - time.monotonic()))
 
-    def __enter__(self) -> "Probes":
-        """Begin to send."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop, and close the sockets."""
-        self._stop.set()
-        self._thread.join()
+    def _close(self) -> None:
         for probe in self._sockets:
             probe.close()
 

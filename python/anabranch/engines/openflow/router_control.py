@@ -1,10 +1,9 @@
 """The controller of routers: a thread that computes routes from STAMP's results, and changes the routes that differ."""
 
-import threading
 import time
-from types import TracebackType
 
 from anabranch.engines.kernel.linux_network.errors import NetworkError
+from anabranch.engines.openflow.background import Background
 from anabranch.engines.openflow.computation import RouteComputation, written
 from anabranch.engines.openflow.igp import Advertised
 from anabranch.engines.openflow.plan import ControlFiles, LabPlan
@@ -14,7 +13,7 @@ from anabranch.engines.openflow.table_routes import TableRoute, of_routes, of_sp
 from anabranch.foundation.output_files import write_json
 
 
-class RouterControl:
+class RouterControl(Background):
     """Controls routers until the ``with`` block ends."""
 
     def __init__(self, plan: LabPlan, routers: Routers, files: ControlFiles) -> None:
@@ -23,6 +22,7 @@ class RouterControl:
         Raises:
             NetworkError: several paths part where routers cannot follow.
         """
+        super().__init__("router-control")
         self._plan = plan
         self._routers = routers
         self._files = files
@@ -36,8 +36,6 @@ class RouterControl:
         self._installed: frozenset[TableRoute] = frozenset()
         self._changes = 0
         self._problem: str | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="router-control")
 
     def problem(self) -> str | None:
         """Why it has ended by itself."""
@@ -72,15 +70,3 @@ class RouterControl:
         self._changes += bool(self._installed) and wanted != self._installed
         self._installed = wanted
         write_json(self._files.state, written(time.monotonic() - began, self._changes, chosen, values))
-
-    def __enter__(self) -> "RouterControl":
-        """Begin to control."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop; routes stay."""
-        self._stop.set()
-        self._thread.join()
