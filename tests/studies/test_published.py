@@ -16,8 +16,11 @@ PASSAGE = '[[passage]]\nwhere = "Table 1"\nunit = "Mbit/s"\nsentence = "{}"\nnum
 
 
 def plain(text: str) -> str:
-    """Text without what typesetting adds: ligatures, hyphenation at line ends (so without any hyphen), curly quotes, line breaks."""
-    text = unicodedata.normalize("NFKC", text).translate(str.maketrans("‘’“”–", "''\"\"-"))
+    """Text without what typesetting adds: ligatures, hyphenation at line ends (so without any hyphen), curly quotes, line breaks.
+
+    Signs around formulas go too: texts of one paper differ in whether a sign like "not equal" stands between them.
+    """
+    text = unicodedata.normalize("NFKC", text).translate(str.maketrans("‘’“”–", "''\"\"-", "$"))
     return " ".join(re.sub(r"-\s*", "", text).split())
 
 
@@ -47,10 +50,11 @@ def test_quotations_are_short(name: str) -> None:
 
 
 def test_what_a_sentence_must_have() -> None:
-    """Ligatures, hyphenation and line breaks do not count; the order of pieces does."""
+    """Ligatures, hyphenation, line breaks and the signs around formulas do not count; the order of pieces does."""
     text = plain("All the ﬂows reach a through-\nput of 10 Mbps. Later they fall to 5 Mbps.")
     assert is_said("the flows reach a throughput of 10 Mbps", text)
     assert is_said("reach a throughput ... fall to 5 Mbps", text)
+    assert is_said(r"n $\neq$ 5", plain(r"for n \neq 5"))
     assert not is_said("fall to 5 Mbps ... reach a throughput", text)
     assert not is_said("a throughput of 20 Mbps", text)
 
