@@ -187,8 +187,7 @@ def _kb(cell: FabricCell) -> str:
 
 def _ahead(one: FabricCell, other: FabricCell, name: str = "last_us") -> bool:
     """Whether the whole interval of the one lies below that of the other."""
-    first, second = _value(one, name), _value(other, name)
-    return first.mean + (first.interval or 0) < second.mean - (second.interval or 0)
+    return _value(one, name).below(_value(other, name))
 
 
 def _level(one: FabricCell, other: FabricCell) -> bool:

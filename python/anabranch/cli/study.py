@@ -1,7 +1,7 @@
 """``anabranch study``."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -43,18 +43,20 @@ def study(
 ) -> int:
     """Compare transports and path selectors on a leaf-spine: TCP, MPRC and Ultra Ethernet, sprayed or not.
 
-    Prints a table for each kind of traffic: a permutation, an incast, a ring all-reduce, and the permutation with a slow spine. Ctrl-C gives the
-    table of the runs that are complete and ends with status 130; with --out, the same command continues from there.
+    Prints a table for each kind of traffic: a permutation, an incast, a ring all-reduce, and the permutation with a slow spine. A last table has
+    the best policy of each transport. Ctrl-C gives the tables of the runs that are complete and ends with status 130; with --out, the same command
+    continues from there.
     """
     at_least(1, jobs=work.jobs)
     between("--seeds", work.seeds, work.seeds, 1, MOST_SEEDS)
     if out is not None:
         require_directory(out)
+    from anabranch.studies.fabrics import choices
     from anabranch.studies.fabrics import study as answer_of
 
     answer = answer_of(seeds=work.seeds, directory=out, jobs=work.jobs, command=["anabranch", *sys.argv[1:]])
     if json:
-        print(json_text(answer.document()))
+        print(json_text(answer.document() | {"choices": [asdict(choice) for choice in choices(answer)]}))
     else:
         _tell(answer)
     if out is not None:
@@ -66,11 +68,15 @@ def study(
 
 
 def _tell(answer: "FabricAnswer") -> None:
+    from anabranch.studies.fabrics import choice
     from anabranch.studies.fabrics.answer import NOTES
 
     for kind, title in answer.titles.items():
         tell(title)
         print_table(answer.table(kind))
         tell()
+    tell(choice.TITLE)
+    print_table(choice.table(answer))
+    tell()
     for note in NOTES:
         tell(note)

@@ -8,6 +8,7 @@ True
 """
 
 from anabranch.studies.fabrics.answer import FabricAnswer, FabricCell, study
+from anabranch.studies.fabrics.choice import Choice, choices
 from anabranch.studies.fabrics.question import ROWS, Fabric, FabricRow
 
-__all__ = ["ROWS", "Fabric", "FabricAnswer", "FabricCell", "FabricRow", "study"]
+__all__ = ["ROWS", "Choice", "Fabric", "FabricAnswer", "FabricCell", "FabricRow", "choices", "study"]

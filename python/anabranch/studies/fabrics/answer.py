@@ -46,6 +46,16 @@ class Value:
         """The mean of these, one for each seed."""
         return cls(fsum(values) / len(values), half_width(values))
 
+    def below(self, other: "Value") -> bool:
+        """Whether this whole interval lies below the other. An unknown interval counts as none."""
+        return self.mean + (self.interval or 0) < other.mean - (other.interval or 0)
+
+    def written(self) -> str:
+        """The mean with its interval, with digits as the mean needs them."""
+        digits = 2 if self.mean < 10 else 1 if self.mean < 1000 else 0
+        interval = "" if self.interval is None else f" ± {self.interval:,.{digits}f}"
+        return f"{self.mean:,.{digits}f}{interval}"
+
 
 @dataclass(frozen=True)
 class FabricCell:
@@ -203,17 +213,8 @@ def _cell(fabric: Fabric, kind: str, runs: Sequence[tuple[pl.DataFrame, pl.DataF
 def _written(cell: FabricCell) -> tuple[str, ...]:
     """A cell in the columns of :data:`HEAD`."""
     values = (cell.median_us, cell.p99_us, cell.last_us, cell.times_least)
-    times = list(map(_figure, values))
+    times = ["-" if value is None else value.written() for value in values]
     if cell.unfinished:
         times[0] = f"{cell.unfinished} unfinished"
     counts = (cell.lost, cell.retransmits, cell.spurious, cell.timeouts)
     return (*times, *(f"{value.mean:,.0f}" for value in counts), str(cell.extent), f"{cell.held_bytes / 1000:,.0f}")
-
-
-def _figure(value: Value | None) -> str:
-    """A mean with its interval, with digits as the mean needs them."""
-    if value is None:
-        return "-"
-    digits = 2 if value.mean < 10 else 1 if value.mean < 1000 else 0
-    interval = "" if value.interval is None else f" ± {value.interval:,.{digits}f}"
-    return f"{value.mean:,.{digits}f}{interval}"
