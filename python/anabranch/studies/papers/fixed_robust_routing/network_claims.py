@@ -139,25 +139,32 @@ def _ranges(found: Found, heuristic: str, topology: str) -> str:
 
 
 def _load_order(found: Found) -> Claim:
+    pairs = {topology: [(f"delay-{percent}", f"hop-{percent}") for percent in X] for topology in LOAD_TOPOLOGIES}
     higher = {
-        topology: all(
-            found.load(f"delay-{percent}", topology) > found.load(f"hop-{percent}", topology) for percent in X
-        )
-        for topology in TOPOLOGIES
+        topology: all(found.load(delay, topology) > found.load(hop, topology) for delay, hop in of)
+        for topology, of in pairs.items()
     }
-    ties = all(found.load_range(f"delay-{percent}")[0] > found.load_range(f"hop-{percent}")[1] for percent in X)
+    touching = {
+        topology: [
+            str(percent)
+            for percent, (delay, hop) in zip(X, of, strict=True)
+            if found.load_range(delay, topology)[0] <= found.load_range(hop, topology)[1]
+        ]
+        for topology, of in pairs.items()
+    }
+    always = [topology for topology, percentages in touching.items() if not percentages]
     return _CLAIMS.claim(
         "load-order",
         graded(all(higher.values()), any(higher.values())),
         loads="; ".join(
             f"{topology}: "
-            + ", ".join(
-                f"{found.load(f'delay-{percent}', topology):.2f} > {found.load(f'hop-{percent}', topology):.2f}"
-                for percent in X
-            )
-            for topology in TOPOLOGIES
+            + ", ".join(f"{found.load(delay, topology):.2f} > {found.load(hop, topology):.2f}" for delay, hop in of)
+            for topology, of in pairs.items()
         ),
-        ties="This holds for all ties" if ties else "The ranges over ties touch",
+        ties="; ".join(
+            [f"for all ties on {' and '.join(always) or 'none'}"]
+            + [f"on {name} the ranges over ties touch at X = {', '.join(at)}" for name, at in touching.items() if at]
+        ),
     )
 
 

@@ -23,7 +23,7 @@ NAMES = {
     "scalable": "Scalable",
     "cubic": "CUBIC",
 }
-"""The variants of the paper, in its order, and CUBIC, which came after it."""
+"""The variants of the paper, in its order, and CUBIC, which it does not have."""
 OTHERS = [name for name in NAMES.values() if name != KIKOLO]
 RIVALS = [name for name in OTHERS if name != "CUBIC"]
 """The variants that the paper compares with Kikolo: its claims are judged by them."""

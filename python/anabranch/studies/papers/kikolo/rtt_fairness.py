@@ -74,6 +74,15 @@ def claims(found: Cells) -> list[Claim]:
         for name in ("BIC", "HighSpeed")
     }
     follow = [name for name, truth in nowhere.items() if truth]
+    ahead = {
+        (peer, name): every(*(_more(found[name, loss], found[peer, loss]) for loss in low))
+        for name in nowhere
+        for peer in (KIKOLO, *peers)
+    }
+    unfair = {
+        name: [peer for (peer, other), truth in ahead.items() if other == name and truth is not True]
+        for name in nowhere
+    }
     worst = [max(_OF_THE_PAPER, key=lambda name: found[name, loss].mean) for loss in low]
     spread = {
         loss: (
@@ -100,9 +109,10 @@ def claims(found: Cells) -> list[Claim]:
         ),
         _CLAIMS.claim(
             "figure-9-follow",
-            by_parts(*nowhere.values()),
+            graded(every(*ahead.values()), every(*nowhere.values())),
             follow=", ".join(follow) or "neither",
-            ratios=_values(found, low, (KIKOLO, "BIC", "HighSpeed")),
+            unfair="; ".join(f"{', '.join(names)} than {name}" for name, names in unfair.items() if names),
+            ratios=_values(found, low, (KIKOLO, "BIC", "HighSpeed", *peers)),
         ),
         _CLAIMS.claim(
             "figure-9-scalable",

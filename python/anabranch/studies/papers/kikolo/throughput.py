@@ -71,9 +71,15 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
     ahead = [[one for one in RIVALS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
     behind = compared(found, found, KIKOLO, losses, RIVALS)
     lost, won, total = sum(map(len, behind)), sum(map(len, ahead)), len(losses) * len(RIVALS)
-    verdict: Verdict = "holds" if not lost else "holds partly" if won > lost else "does not hold"
-    by_other = {one: [loss for loss, names in zip(losses, behind, strict=True) if one in names] for one in RIVALS}
-    beaten = "; ".join(f"{one} leads it at {at(where)}" for one, where in by_other.items() if where)
+    verdict: Verdict = "holds" if won == total else "holds partly" if won > lost else "does not hold"
+
+    def where(cases: Sequence[Sequence[str]], text: str) -> str:
+        by_other = {one: [loss for loss, names in zip(losses, cases, strict=True) if one in names] for one in RIVALS}
+        return "; ".join(f"{one} {text} at {at(found_at)}" for one, found_at in by_other.items() if found_at)
+
+    beaten = where(behind, "leads it")
+    neither = [[one for one in RIVALS if one not in (*a, *b)] for a, b in zip(ahead, behind, strict=True)]
+    level = where(neither, "is level with it")
     values = ", ".join(
         f"at {power(loss)} {KIKOLO} {found[KIKOLO, loss].text()} %, the best other {best} {found[best, loss].text()} %"
         for loss in losses
@@ -86,8 +92,9 @@ def first(found: Cells, figure: str, reason: str) -> Claim:
         total=total,
         lost=lost,
         beaten=f": {beaten}" if beaten else "",
+        level=f"; {level}" if level else "",
         values=values,
-        why=reason,
+        why=reason if lost else "Where no other leads Kikolo, one fills the link as well.",
     )
 
 

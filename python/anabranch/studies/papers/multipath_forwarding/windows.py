@@ -60,7 +60,7 @@ class Windows:
         ]
         table = measures.flows(results["windows-single"], names).filter(pl.col("traffic") == "ftp")
         windows = table.with_columns(window=pl.col("goodput_bps") * pl.col("srtt_s") / _SEGMENT_BITS)
-        segments = dict(windows.group_by("flows").agg(pl.col("window").mean()).iter_rows())
+        segments = dict(windows.group_by("flows", maintain_order=True).agg(pl.col("window").mean()).iter_rows())
         return cls(Ratios(pl.concat(tables)), segments)
 
     def best(self, flows: int) -> Truth:
