@@ -230,6 +230,24 @@ def test_a_number_that_is_none_is_named_with_its_option(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "run: SCENARIO is missing. A scenario file (TOML)"),
+        (["run", "line.toml", "--set"], "run: --set has no value. Replace the value of a key"),
+        (
+            ["predict", "line.toml"],
+            "predict: --rtt is missing, and line.toml is not taken. Round-trip time, such as 50ms.",
+        ),
+    ],
+)
+def test_what_is_missing_is_named_with_its_help(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(arguments) == 2
+    assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["rum"],

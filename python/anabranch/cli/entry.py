@@ -5,10 +5,14 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
 from anabranch.cli.output import say
 from anabranch.cli.overview import overview
+
+if TYPE_CHECKING:
+    from cyclopts import MissingArgumentError
 
 HELP = ("--help", "-h")
 
@@ -103,7 +107,7 @@ def status(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(tokens: list[str]) -> int:
-    from cyclopts import CoercionError, CycloptsError
+    from cyclopts import CoercionError, CycloptsError, MissingArgumentError
 
     from anabranch.cli.app import app
 
@@ -116,8 +120,23 @@ def _run(tokens: list[str]) -> int:
             expectation = "must be a number" if error.target_type is float and error.msg is None else error.msg
             if expectation is not None:
                 raise UsageError(f"{error.token.keyword} {error.token.value}: {expectation}") from None
+        if isinstance(error, MissingArgumentError):
+            raise UsageError(_missing(error)) from None
         raise UsageError(str(error)) from None
     return result if isinstance(result, int) else DONE
+
+
+def _missing(error: "MissingArgumentError") -> str:
+    """What is missing, with its help, and what else was typed that the command does not take."""
+    if error.argument is None:
+        return str(error)
+    if error.keyword:
+        wanted = f"{error.keyword} has no value"
+    else:
+        wanted = f"{error.argument.name} is missing"
+        if error.unused_tokens:
+            wanted += f", and {' '.join(error.unused_tokens)} is not taken"
+    return f"{' '.join(error.command_chain or ())}: {wanted}. {error.argument.parameter.help or ''}".rstrip()
 
 
 def _with_standard_input(tokens: Sequence[str]) -> list[str]:

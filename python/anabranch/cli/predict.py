@@ -44,7 +44,10 @@ def predict(
     transport: Transport = Transport(),
     json: Json = False,
 ) -> int:
-    """Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity."""
+    """Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.
+
+    A whole scenario is predicted by anabranch run SCENARIO --engine predict.
+    """
     from anabranch.engineering.predict.table import predictions
 
     try:
