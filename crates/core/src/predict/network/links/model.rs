@@ -112,7 +112,13 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel], feeds: &Feeds) -> Result<Vec<
                 let what = "its limit of one packet is the packet in transmission";
                 return Err(PredictError::Refused(format!("the queue of link {}: {what}", name())));
             }
-            let unknown = || PredictError::Refused(format!("the queue discipline of link {}", name()));
+            let unknown = || {
+                PredictError::Refused(format!(
+                    "the queue discipline {} of link {}",
+                    link.queue.discipline.name(),
+                    name()
+                ))
+            };
             let discipline = Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?;
             Ok(LinkModel {
                 rate_bps,
