@@ -568,6 +568,10 @@ impl Connection {
         {
             match transmission {
                 Transmission::Syn => self.emit_syn(now),
+                Transmission::Answer { .. } => {
+                    let ack = self.receiver.acknowledge(now);
+                    self.acknowledge(now, &ack);
+                }
                 Transmission::Data { segment, retransmission, window_reduced, .. } => {
                     self.emit_data(now, segment, retransmission, window_reduced);
                 }

@@ -10,6 +10,14 @@ const LEVELS: u32 = 9;
 /// The clock of timestamps (`TCP_TS_HZ`).
 pub const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
+/// Between answers to packets that are not acceptable (`tcp_invalid_ratelimit`).
+const BETWEEN_ANSWERS: Duration = Duration::from_millis(500);
+
+/// Whether a packet that is not acceptable may be answered now, if another was answered `last`.
+pub fn may_answer(last: Option<Time>, now: Time) -> bool {
+    last.is_none_or(|last| now - last >= BETWEEN_ANSWERS)
+}
+
 /// The timestamp of this instant, never zero.
 #[inline]
 pub fn timestamp(now: Time) -> u32 {

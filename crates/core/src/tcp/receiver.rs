@@ -11,7 +11,7 @@ use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
 use crate::prefetch::prefetch;
 use crate::spec::{EcnEcho, StackSpec};
-use crate::tcp::kernel_clock::round_trip_by_timestamp;
+use crate::tcp::kernel_clock::{may_answer, round_trip_by_timestamp};
 use crate::units::Time;
 use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
@@ -92,6 +92,8 @@ struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
+    /// When a packet that is not acceptable was answered last (`last_oow_ack_time`).
+    answered: Option<Time>,
     /// When the last SYN-ACK was sent, until the handshake ends.
     syn_acked: Option<Time>,
     timestamps: Option<Timestamps>,
@@ -102,7 +104,15 @@ struct Delaying {
 
 impl Delaying {
     fn new(policy: Box<dyn AckPolicy>) -> Delaying {
-        Delaying { policy, deadline: Time::NEVER, syn_acked: None, timestamps: None, window: None, marks: None }
+        Delaying {
+            policy,
+            deadline: Time::NEVER,
+            answered: None,
+            syn_acked: None,
+            timestamps: None,
+            window: None,
+            marks: None,
+        }
     }
 
     /// Ends the handshake, if it has not ended.
@@ -159,11 +169,18 @@ impl Receiver {
         self.announce(now, 0)
     }
 
-    /// Processes the ACK that answers the SYN-ACK. If it is lost, the first segment ends the handshake.
-    pub fn on_handshake_ack(&mut self, now: Time) {
-        if let Some(delaying) = &mut self.delaying {
-            delaying.establish(now);
+    /// Processes an ACK of the sender, which stands before this segment. The one that answers the SYN-ACK ends the handshake; if it is lost, the first
+    /// segment does. Returns whether the ACK is to be answered: it is if data has overtaken it, so that it stands before what is acknowledged
+    /// (RFC 9293 section 3.10.7.4; Linux's `tcp_send_dupack` answers at most one in half a second).
+    pub fn on_bare_ack(&mut self, now: Time, segment: u32) -> bool {
+        let is_overtaken = segment < self.last_ack_sent;
+        let Some(delaying) = &mut self.delaying else { return is_overtaken };
+        delaying.establish(now);
+        let answers = is_overtaken && may_answer(delaying.answered, now);
+        if answers {
+            delaying.answered = Some(now);
         }
+        answers
     }
 
     /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.

@@ -45,6 +45,11 @@ use std::sync::Arc;
 pub enum Transmission {
     /// The connection request.
     Syn,
+    /// An ACK without data, which answers an out-of-date one (RFC 7323 section 5.3).
+    Answer {
+        /// The next new segment, before which it stands.
+        segment: u32,
+    },
     /// A data segment.
     Data {
         /// Which segment of the flow.
@@ -166,6 +171,8 @@ pub struct Sender {
     /// One retransmission may exceed the window. This holds after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
     /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
+    /// An out-of-date ACK has come, and is to be answered.
+    answers: bool,
     owns_recovery: bool,
     /// Segments that the last verdict withholds ([`super::detection::Verdict::withheld`]).
     withheld: u32,
@@ -244,6 +251,7 @@ impl Sender {
             limits: LimitClock::default(),
             probe: false,
             retransmit_now: false,
+            answers: false,
             withheld: 0,
             unanswered_timeout: false,
             options: Arc::new(options),

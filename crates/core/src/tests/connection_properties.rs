@@ -170,6 +170,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
 enum Event {
     Syn,
     SynAck,
+    Answer(u32),
     Data(DataSegment),
     Ack(Ack),
 }
@@ -270,6 +271,7 @@ impl<'a> World<'a> {
             let Some(transmission) = self.sender.poll_transmit(self.now) else { return self.check() };
             match transmission {
                 Transmission::Syn => self.send(true, |_| Event::Syn),
+                Transmission::Answer { segment } => self.send(true, |_| Event::Answer(segment)),
                 Transmission::Data { segment, number, retransmission, window_reduced, push, oldest } => {
                     assert_eq!(number, self.transmissions, "numbers of transmissions count up");
                     assert_eq!(retransmission, segment < self.highest_sent);
@@ -347,6 +349,12 @@ impl<'a> World<'a> {
                     self.send(false, |_| Event::Ack(ack));
                 } else {
                     assert!(self.receiver.deadline().is_some(), "a segment without an ACK at any time");
+                }
+            }
+            Event::Answer(segment) => {
+                if self.receiver.on_bare_ack(self.now, segment) {
+                    let ack = self.receiver.acknowledge(self.now);
+                    self.send(false, |_| Event::Ack(ack));
                 }
             }
             Event::Ack(ack) => {

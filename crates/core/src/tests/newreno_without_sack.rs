@@ -31,7 +31,7 @@ fn send_all(sender: &mut Sender, now: Time) -> Vec<u32> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|sent| match sent {
             Transmission::Data { segment, .. } => segment,
-            Transmission::Syn => unreachable!("there is no handshake"),
+            Transmission::Syn | Transmission::Answer { .. } => unreachable!("there is no handshake, and no timestamp"),
         })
         .collect()
 }

@@ -114,11 +114,13 @@ impl Connection {
     }
 
     /// Returns the receiver's answer to a SYN. A SYN carries its number instead of a segment. The answer carries the number of the
-    /// first SYN that arrived. The ACK that ends the handshake has no answer.
+    /// first SYN that arrived. An ACK of the sender has none, unless data has overtaken it.
     pub fn accept(&mut self, now: Time, syn: &Packet, pool: &mut SackPool) -> Option<Packet> {
         if syn.has(PUSH) {
-            self.receiver.on_handshake_ack(now);
-            return None;
+            return self.receiver.on_bare_ack(now, syn.segment()).then(|| {
+                let ack = self.receiver.acknowledge(now);
+                self.packet_of(syn.flow(), now, &ack, pool)
+            });
         }
         if self.first_syn == 0 {
             self.first_syn = syn.segment() + 1;
@@ -229,6 +231,13 @@ impl Connection {
                     return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
                 }
                 (Packet::new(flow, segment, number, flags), number)
+            }
+            Transmission::Answer { segment } => {
+                let number = match &mut self.entropy {
+                    Some(ends) => ends.policy.next(now),
+                    None => segment,
+                };
+                (Packet::new(flow, segment, number, SYN | PUSH), number)
             }
             Transmission::Syn => {
                 // Each try has a number of its own, or all would be sprayed over one path.

@@ -4,7 +4,8 @@ use crate::units::Time;
 
 /// An acknowledgement (or SYN-ACK), not data.
 pub const ACK: u64 = 1;
-/// A SYN; with [`ACK`] a SYN-ACK, and with [`PUSH`] the ACK that answers it.
+/// A SYN; with [`ACK`] a SYN-ACK, and with [`PUSH`] an ACK of the sender, which stands before a segment: the one that answers the SYN-ACK, or an
+/// out-of-date ACK.
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;

@@ -78,6 +78,7 @@ impl Sender {
         let prior_una = self.board.una();
         let is_old = has_evidence && ack.cumulative < prior_una;
         if is_old && self.is_too_old(ack) {
+            self.answers |= self.objects_to(now, ack);
             return;
         }
         if has_evidence {

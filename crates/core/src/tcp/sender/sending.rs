@@ -66,6 +66,7 @@ impl Sender {
             && self.board.lost() == 0
             && !self.probe
             && !self.retransmit_now
+            && !self.answers
             && !self.is_closing_next();
         if !sends_only_new {
             return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
@@ -109,7 +110,8 @@ impl Sender {
 
     #[inline(never)]
     fn must_wait(&mut self, now: Time) -> bool {
-        let must_wait = !self.may_continue_quantum() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        let is_urgent = self.is_opening() || self.probe || self.retransmit_now || self.answers;
+        let must_wait = !self.may_continue_quantum() && !is_urgent;
         if must_wait {
             let is_full = self.counted_in_flight() >= self.window();
             if is_full {
@@ -125,6 +127,9 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
         if self.is_opening() {
             return self.poll_syn(now);
+        }
+        if std::mem::take(&mut self.answers) {
+            return Some(Transmission::Answer { segment: self.board.next() });
         }
         if self.probe {
             return self.send_probe(now);

@@ -82,6 +82,7 @@ impl Pair {
             .map(|transmission| match transmission {
                 Transmission::Data { segment, retransmission, .. } => (segment, retransmission),
                 Transmission::Syn => panic!("no handshake is asked for"),
+                Transmission::Answer { .. } => panic!("no ACK is out of date"),
             })
             .collect()
     }
