@@ -294,6 +294,24 @@ fn a_failure_is_a_stall() {
     assert!((2.0..6.0).contains(&stall), "{stall}");
 }
 
+/// A message of ten packets over a link that fails as its first packets depart: if the link comes back after 2 s, the stall lasts as long, and else to
+/// the end of the run.
+#[test]
+fn a_failure_is_a_stall_of_a_message() {
+    let mut spec = over_one_link(json!([]), 0);
+    spec["stacks"][0]["protocol"] = json!({"name": "uet", "control": "nscc"});
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 9600});
+    assert_eq!(number(&run(&spec).flow_table(), "longest_stall_s"), 0.0);
+    spec["events"] = json!([{"at": MS, "action": "fail", "links": [0]}]);
+    let duration = spec["duration"].as_u64().unwrap() as f64 * 1e-12;
+    let stall = number(&run(&spec).flow_table(), "longest_stall_s");
+    assert!((duration - 0.01..=duration).contains(&stall), "{stall}");
+    spec["events"].as_array_mut().unwrap().push(json!({"at": 2_001 * MS, "action": "repair", "links": [0]}));
+    let flows = run(&spec).flow_table();
+    let stall = number(&flows, "longest_stall_s");
+    assert!((2.0..4.0).contains(&stall) && number(&flows, "fct_s") < 6.0, "{stall}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 
