@@ -393,7 +393,7 @@ impl<P> EmulatedNetwork<P> {
         self.network.expired()
     }
 
-    /// The table of links, as of now. `ends` are those of the planned flows, [`Time::NEVER`] for those that have not ended. An added flow has no end.
+    /// The table of links, as of now. `ends` are those of the planned flows, [`Time::NEVER`] for a flow that has not ended. An added flow has no end.
     pub fn link_table(&self, ends: impl Iterator<Item = Time>) -> Table {
         let is_endless = |flow: &u32| self.connection_of(*flow).is_none() && self.bytes[*flow as usize].is_none();
         let endless = self.flows().find(is_endless).map(|_| Time::NEVER);

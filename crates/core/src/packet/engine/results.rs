@@ -416,7 +416,7 @@ fn end_of_traffic(spec: &RunSpec, now: Time, ends: impl Iterator<Item = Time>) -
     last.filter(|last| *last > Time::ZERO + spec.warm_up).map_or(now, |last| last.min(now))
 }
 
-/// The table of [`LINKS`]. The ends of all flows are [`Time::NEVER`] for those that have not ended.
+/// The table of [`LINKS`]. The ends of all flows are [`Time::NEVER`] for a flow that has not ended.
 pub(in crate::packet) fn link_table(
     spec: &RunSpec,
     now: Time,
