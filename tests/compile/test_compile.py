@@ -316,7 +316,8 @@ def test_presets_are_products_and_may_be_overridden() -> None:
 
 
 @pytest.mark.parametrize(
-    ("packet", "size"), [("", 1500), ('packet = "9000 bytes"\n', 9000), ('packet = "65535 bytes"\n', 65535)]
+    ("packet", "size"),
+    [("", 1500), ('packet = "28 bytes"\n', 28), ('packet = "9000 bytes"\n', 9000), ('packet = "65535 bytes"\n', 65535)],
 )
 def test_datagrams_have_the_size_that_is_given_and_else_that_of_ethernet(packet: str, size: int) -> None:
     udp = ("bulk = true\n", f'transport = "udp"\n{packet}on-off = {{ peak = "1Mbps", on = "1ms" }}\n')
@@ -331,12 +332,17 @@ def test_datagrams_have_the_size_that_is_given_and_else_that_of_ethernet(packet:
         compiled(udp, ('stack = "newreno"\n', ""), ('"1Mbps", on', f'"{least - 1} bps", on'))
 
 
-def test_datagrams_beyond_the_largest_ip_packet_are_refused() -> None:
-    with pytest.raises(ScenarioError, match='packet "65536 bytes" must be at most 65535 bytes'):
-        compiled(
-            ('stack = "newreno"\n', ""),
-            ("bulk = true", 'transport = "udp"\nconstant = "1Mbps"\npacket = "65536 bytes"'),
-        )
+@pytest.mark.parametrize(
+    ("packet", "says"),
+    [
+        ("65536 bytes", "must be at most 65535 bytes"),
+        ("27 bytes", "must be at least 28 bytes: it counts the headers of IPv4 and UDP"),
+    ],
+)
+def test_datagrams_that_no_ip_packet_carries_are_refused(packet: str, says: str) -> None:
+    udp = f'transport = "udp"\nconstant = "1Mbps"\npacket = "{packet}"'
+    with pytest.raises(ScenarioError, match=f'packet "{packet}" {says}'):
+        compiled(('stack = "newreno"\n', ""), ("bulk = true", udp))
 
 
 def test_the_mtu_of_hosts_holds_the_largest_datagram() -> None:

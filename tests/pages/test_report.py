@@ -437,6 +437,13 @@ class TestPage:
         peaks = sorted(row["peak"][0] for row in rows)
         assert peaks == pytest.approx(sorted(first["utilisation"]), rel=1e-3)
 
+    def test_a_peak_of_samples_that_outlast_the_traffic_is_the_mean(self, abilene: Path, tmp_path: Path) -> None:
+        directory = tmp_path / "short"
+        shutil.copytree(abilene, directory)
+        links = pl.read_parquet(abilene / "links.parquet")
+        replace_table(directory / "links.parquet", links.with_columns(utilisation=pl.lit(1.0)))
+        assert evaluation.read([directory]).links["peak"].unique().to_list() == [1.0]
+
     def test_the_links_have_a_column_of_cut_packets_where_a_queue_cut_some(self, abilene: Path, tmp_path: Path) -> None:
         directory = tmp_path / "cut"
         shutil.copytree(abilene, directory)

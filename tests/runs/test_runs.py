@@ -160,6 +160,20 @@ def test_a_queue_that_holds_no_packet_is_refused_at_its_key(tmp_path: Path) -> N
         assert str(error.value) == found
 
 
+def test_a_tbf_with_less_than_a_packet_is_refused_at_its_key(tmp_path: Path) -> None:
+    """Linux would drop each of them; htb lets its bucket go below zero."""
+    own = '[[topology.override]]\nlink = ["A", "B"]\nshaper = { kind = "tbf", burst = "1000 B", line = "1Gbps" }\n[[traffic]]'
+    path = tmp_path / "line.toml"
+    path.write_text(LINE.replace("[[traffic]]", own))
+    (found,) = refusals(Scenario.load(path)).describe()
+    assert found == (
+        f'{path}:11: topology.override[0].shaper.burst = "1000 B": link A -> B, shaper: burst 1000 bytes: '
+        "tbf drops packets of 1500 bytes, which traffic 'traffic-1' sends there; give at least 1500 bytes"
+    )
+    for other in (own.replace("tbf", "htb"), own.replace("1000 B", "1500 B")):
+        assert not refusals(Scenario.from_toml(LINE.replace("[[traffic]]", other))).problems
+
+
 def test_all_that_the_engine_refuses_is_said_at_once() -> None:
     """Two queues of the real engine, and two traffic groups."""
     own = '[[topology.override]]\nlink = ["A", "B"]\nqueue = { limit = "100 B" }\n[[traffic]]'

@@ -167,7 +167,9 @@ impl KernelRun {
     }
 
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.ended()?.driven.network.network().link_table())
+        let ended = self.ended()?;
+        let ends = ended.flows.iter().map(|flow| flow.end.unwrap_or(Time::NEVER));
+        columns(py, ended.driven.network.network().link_table(ends))
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

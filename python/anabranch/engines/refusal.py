@@ -9,7 +9,6 @@ from anabranch.compile.run import compile_run
 from anabranch.engines import packet
 from anabranch.foundation.toml_text import Path
 from anabranch.scenario import Case, Scenario
-from anabranch.scenario.network import Queue
 from anabranch.scenario.problems import Listing, Problem
 from anabranch.scenario.stacks import preset_stack
 from anabranch.scenario.traffic import traffic_name
@@ -42,6 +41,10 @@ def _without_code(stack: dict[str, Any]) -> dict[str, Any]:
 
 def _lift(spec: dict[str, Any], case: Case, refused: str) -> bool:
     """Remove the refused part from a compiled run, so that the engine finds the next problem. Returns whether that is possible."""
+    if link := _SHAPER.match(refused):
+        shaper = spec["links"][case.names.link_index[link[1], link[2]]]["shaper"]
+        spec["links"] = [one | {"shaper": None} if one.get("shaper") == shaper else one for one in spec["links"]]
+        return True
     if link := _QUEUE.match(refused):
         queue = spec["links"][case.names.link_index[link[1], link[2]]]["queue"]
         if "bytes" not in queue["limit"]:
@@ -67,11 +70,17 @@ def _of_variant(case: Case, error: ValueError) -> Problem:
 
 
 def problem_of(case: Case, error: ValueError) -> Problem:
-    """An engine's refusal, at the key of the queue, traffic group, stack or routing that it names."""
+    """An engine's refusal, at the key of the queue, shaper, traffic group, stack or routing that it names."""
     text = str(error)
     if link := _QUEUE.match(text):
-        path, queue = _queue(case, (link[1], link[2]))
+        path, queue = _of_link(case, (link[1], link[2]), "queue") or (
+            ("topology", "queue"),
+            case.variant.topology.queue,
+        )
         return Problem((*path, "limit"), text, queue.limit)
+    if (link := _SHAPER.match(text)) and (found := _of_link(case, (link[1], link[2]), "shaper")):
+        path, shaper = found
+        return Problem((*path, "burst"), text, shaper.burst)
     section, name = match.groups() if (match := _NAMED.match(text)) else ("", "")
     if section == "traffic":
         names = [traffic_name(entry, index) for index, entry in enumerate(case.variant.traffic)]
@@ -81,18 +90,18 @@ def problem_of(case: Case, error: ValueError) -> Problem:
 
 
 _QUEUE = re.compile("link (.+) -> (.+), queue: limit")
+_SHAPER = re.compile("link (.+) -> (.+), shaper: burst")
 _NAMED = re.compile("(traffic|stack|routing) '(.*?)'")
 
 
-def _queue(case: Case, link: tuple[str, str]) -> tuple[Path, Queue]:
-    """The queue of a link, and where it stands."""
-    section, names = case.variant.topology, case.names
-    for index, override in reversed([*enumerate(section.override)]):
-        if override.queue is not None and names.link_index[link] in names.links_between(
-            override.link, override.one_way
-        ):
-            return ("topology", "override", index, "queue"), override.queue
-    return ("topology", "queue"), section.queue
+def _of_link(case: Case, link: tuple[str, str], key: str) -> tuple[Path, Any] | None:
+    """The queue or shaper that the last override gives a link, and where it stands."""
+    names = case.names
+    for index, override in reversed([*enumerate(case.variant.topology.override)]):
+        value = getattr(override, key)
+        if value is not None and names.link_index[link] in names.links_between(override.link, override.one_way):
+            return ("topology", "override", index, key), value
+    return None
 
 
 def described(variant: Mapping[str, Any], why: str) -> str:

@@ -114,7 +114,8 @@ class Shaper(Table):
         "from the queue as soon as it has transmitted the one before, and holds it until the bucket has its bytes.",
     )
     burst: Size = Field(
-        description="What the bucket holds. After a pause so much leaves at the rate of the line; with htb one packet more."
+        description="What the bucket holds. After a pause so much leaves at the rate of the line; with htb one packet more. "
+        "With tbf at least the largest packet that comes."
     )
     line: LinkRate = Field(description="Rate at which each packet is transmitted; at least the link's capacity.")
 

@@ -111,7 +111,8 @@ DEFAULT_STACK = "linux-cubic"
 """The stack of traffic that names none, where none is defined: what most hosts run."""
 DEFAULT_PACKET = "1500 bytes"
 """The UDP packet on the wire: Ethernet's MTU."""
-LARGEST_PACKET = 65535
+LEAST_PACKET, LARGEST_PACKET = 28, 65535
+"""Bytes of a UDP packet: the headers of IPv4 and UDP at least."""
 APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short", "trace")
 BY_RATE = ("matrix", "gravity")
 """Keys that give each pair a rate."""
@@ -203,7 +204,7 @@ class Traffic(Table):
     )
     packet: Size | None = Field(
         None,
-        description="Bytes on the wire of every UDP packet (default 1500 bytes). Rates and goodput count all of them; those of TCP count payload.",
+        description="Bytes of every UDP packet on the wire, with its headers of IPv4 and UDP: 28 to 65535 (default 1500 bytes). Rates and goodput count all of them; those of TCP count payload.",
     )
     sender: Literal["own", "iperf3"] = Field(
         "own",
@@ -234,6 +235,10 @@ class Traffic(Table):
                 raise ValueError(f'{what} needs TCP; with transport = "udp" give constant, poisson or on-off')
             if self.packet is not None and units.size(self.packet) > LARGEST_PACKET:
                 raise ValueError(f'packet "{self.packet}" must be at most {LARGEST_PACKET} bytes')
+            if self.packet is not None and units.size(self.packet) < LEAST_PACKET:
+                raise ValueError(
+                    f'packet "{self.packet}" must be at least {LEAST_PACKET} bytes: it counts the headers of IPv4 and UDP'
+                )
         elif self.packet is not None:
             raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
         if self.pattern == "random-pairs" and self.count is None:

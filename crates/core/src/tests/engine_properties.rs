@@ -294,6 +294,55 @@ fn a_failure_is_a_stall() {
     assert!((2.0..6.0).contains(&stall), "{stall}");
 }
 
+/// A flow of 960 kB ends long before the run. The utilisation of its link is that of a run which ends soon after. If the warm-up lasts longer than the
+/// flow, or a flow has no size, the measured time lasts to the end of the run.
+#[test]
+fn utilisation_is_of_the_time_until_the_last_flow_has_ended() {
+    let mut spec = over_one_link(json!([]), 0);
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 960_000});
+    spec["stacks"][0]["receive_window"] = json!(40 * 960);
+    let utilisation = |spec: &Value, seconds: u64| {
+        let mut spec = spec.clone();
+        spec["duration"] = json!(seconds * 1000 * MS);
+        let simulation = run(&spec);
+        let (flows, links) = (simulation.flow_table(), simulation.link_table());
+        (number(&flows, "end_s"), 8.0 * number(&links, "bytes"), number(&links, "utilisation"))
+    };
+    let (end, bits, found) = utilisation(&spec, 10);
+    assert!((1.0..3.0).contains(&end), "{end}");
+    assert!((found - bits / 8e6 / end).abs() < 1e-9, "{found}");
+    assert_eq!(utilisation(&spec, 3).2, found);
+    spec["warm_up"] = json!(500 * MS);
+    let (_, bits, found) = utilisation(&spec, 10);
+    assert!((found - bits / 8e6 / (end - 0.5)).abs() < 1e-3, "{found}");
+    spec["warm_up"] = json!(5000 * MS);
+    assert_eq!(utilisation(&spec, 10).2, 0.0);
+    spec["warm_up"] = json!(0);
+    let mut endless = spec["traffic"][0].clone();
+    endless["application"] = json!({"kind": "constant", "rate": 8_000});
+    spec["traffic"].as_array_mut().unwrap().push(endless);
+    let (_, bits, found) = utilisation(&spec, 10);
+    assert!((found - bits / 8e7).abs() < 1e-3, "{found}");
+}
+
+/// A message of ten packets over a link that fails as its first packets depart: if the link comes back after 2 s, the stall lasts as long, and else to
+/// the end of the run.
+#[test]
+fn a_failure_is_a_stall_of_a_message() {
+    let mut spec = over_one_link(json!([]), 0);
+    spec["stacks"][0]["protocol"] = json!({"name": "uet", "control": "nscc"});
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 9600});
+    assert_eq!(number(&run(&spec).flow_table(), "longest_stall_s"), 0.0);
+    spec["events"] = json!([{"at": MS, "action": "fail", "links": [0]}]);
+    let duration = spec["duration"].as_u64().unwrap() as f64 * 1e-12;
+    let stall = number(&run(&spec).flow_table(), "longest_stall_s");
+    assert!((duration - 0.01..=duration).contains(&stall), "{stall}");
+    spec["events"].as_array_mut().unwrap().push(json!({"at": 2_001 * MS, "action": "repair", "links": [0]}));
+    let flows = run(&spec).flow_table();
+    let stall = number(&flows, "longest_stall_s");
+    assert!((2.0..4.0).contains(&stall) && number(&flows, "fct_s") < 6.0, "{stall}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
 

@@ -56,6 +56,11 @@ pub struct Sender {
     requested: Option<Time>,
     /// When something was sent, or the timer expired, last.
     quiet_since: Time,
+    /// When `cumulative` last moved, or the first packet from it on was sent.
+    last_advance: Time,
+    /// One past the last packet that has arrived beyond `cumulative`, or was lost.
+    hole_end: u32,
+    longest_stall: Duration,
     counters: SenderCounters,
 }
 
@@ -87,6 +92,9 @@ impl Sender {
             least_sample: None,
             requested: None,
             quiet_since: Time::ZERO,
+            last_advance: Time::ZERO,
+            hole_end: 0,
+            longest_stall: Duration::ZERO,
             counters: SenderCounters::default(),
         }
     }
@@ -99,6 +107,18 @@ impl Sender {
     /// What the sender has counted.
     pub fn counters(&self) -> SenderCounters {
         self.counters
+    }
+
+    /// The longest stall that has ended since [`Self::forget_stalls`] or continues now. In a stall the cumulative acknowledgement does not move, because
+    /// later packets arrived first or a packet was lost.
+    pub fn longest_stall(&self, now: Time) -> Duration {
+        let is_stalled = self.cumulative < self.hole_end;
+        if is_stalled { self.longest_stall.max(now - self.last_advance) } else { self.longest_stall }
+    }
+
+    /// Forgets the stalls that have ended, as when the warm-up ends.
+    pub fn forget_stalls(&mut self) {
+        self.longest_stall = Duration::ZERO;
     }
 
     /// Smoothed round-trip time, seconds.
@@ -163,6 +183,9 @@ impl Sender {
             *record = Record { fate: Fate::InFlight { sent: now }, retransmissions: record.retransmissions + 1 };
             self.counters.retransmits += 1;
         } else {
+            if self.records.is_empty() {
+                self.last_advance = now;
+            }
             self.records.push_back(Record { fate: Fate::InFlight { sent: now }, retransmissions: 0 });
         }
         self.counters.sent += 1;
@@ -197,7 +220,7 @@ impl Sender {
         self.received += bytes;
         self.in_flight -= bytes as i64;
         let delay = self.sample(now, ack);
-        self.pass(ack.cumulative);
+        self.pass(now, ack.cumulative);
         (0..u64::BITS).filter(|bit| ack.bitmap >> bit & 1 == 1).for_each(|bit| self.mark_arrived(ack.reference + bit));
         self.entropy.on_feedback(
             now,
@@ -243,7 +266,10 @@ impl Sender {
     }
 
     /// All packets below have arrived.
-    fn pass(&mut self, cumulative: u32) {
+    fn pass(&mut self, now: Time, cumulative: u32) {
+        if self.cumulative < cumulative {
+            (self.longest_stall, self.last_advance) = (self.longest_stall(now), now);
+        }
         while self.cumulative < cumulative && !self.records.is_empty() {
             self.mark_arrived(self.cumulative);
             self.records.pop_front();
@@ -262,6 +288,7 @@ impl Sender {
             self.in_flight += i64::from(size);
         }
         record.fate = Fate::Arrived;
+        self.hole_end = self.hole_end.max(number + 1);
     }
 
     /// Processes a NACK: the packet is sent again before new data.
@@ -287,6 +314,7 @@ impl Sender {
     fn lose(&mut self, number: u32) {
         self.records[(number - self.cumulative) as usize].fate = Fate::Lost;
         self.lost.insert(number);
+        self.hole_end = self.hole_end.max(number + 1);
         let size = self.sizes.of(number);
         self.lost_bytes += u64::from(size);
         self.in_flight -= i64::from(size);

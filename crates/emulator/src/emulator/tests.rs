@@ -186,7 +186,7 @@ fn losses_drops_and_failures_take_packets_and_links_count_them() {
     emulator.send(Time(98 * MS), 0, &packet(1000, 49_152), &mut written); // on the wire of the second link as it fails
     emulator.advance(Time::ZERO + Duration::from_secs(10), &mut written);
     assert_eq!(dues(&written), [6000, 8000, 9000]);
-    let links = emulator.network().link_table();
+    let links = emulator.network().link_table(std::iter::empty());
     assert_eq!((links.numbers("queue_drops")[0], links.numbers("losses")[0]), (2.0, 1.0));
     assert_eq!(links.numbers("losses")[2], 1.0);
 }

@@ -54,15 +54,21 @@ class Evaluation:
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """The table of :func:`anabranch.results.statistics.link_summary`, and ``peak``: the utilisation in the busiest sample after the warm-up."""
+        """The table of :func:`anabranch.results.statistics.link_summary`, and ``peak``: the utilisation in the busiest sample after the warm-up.
+
+        A sample may last longer than the traffic, so the peak is at least the mean.
+        """
         links = statistics.link_summary(self.runs.links)
         key = ["source", "variant", "link"]
         if self.runs.link_series is None:
             return links.with_columns(peak=pl.lit(None, pl.Float64))
         measured = self.runs.link_series.filter(pl.col("time_s") > pl.col("warm_up_s"))
         peaks = measured.group_by(key).agg(peak=pl.col("utilisation").max()).collect()
-        return links.join(
+        found = links.join(
             peaks.with_columns(pl.col("link").cast(links.schema["link"])), on=key, how="left", maintain_order="left"
+        )
+        return found.with_columns(
+            peak=pl.when(pl.col("peak").is_not_null()).then(pl.max_horizontal("peak", "utilisation"))
         )
 
     def values(self, runs: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -37,6 +37,7 @@ def maps(e: Evaluation) -> list[Figure]:
         drawing = chart.link_map(nodes, own, labels)
         caption = (
             "Colour and width: share of the link's capacity in use, mean over all runs of the variant. "
+            "If all flows have a size and have ended, it is of the time until then. "
             "Traffic keeps to the right: each direction is drawn on its own side, with an arrow. "
             "Point at a link for its numbers."
         )
@@ -108,7 +109,7 @@ def busiest(e: Evaluation) -> ReportTable:
         Column(
             "Utilisation",
             "%",
-            "Share of the capacity in use, headers included.",
+            "Share of the capacity in use, headers included. If all flows have a size and have ended, it is of the time until then.",
             get("utilisation", 100),
             three_digits,
         ),

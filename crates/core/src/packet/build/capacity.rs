@@ -1,9 +1,9 @@
-//! Refuses a run in which a queue is too small for a packet or too long for the clock, or a flow may exhaust its sequence numbers. The check
-//! needs the routes.
+//! Refuses a run in which a queue or a shaper is too small for a packet, a queue is too long for the clock, or a flow may
+//! exhaust its sequence numbers. The check needs the routes.
 
 use super::{BuildError, refuse};
 use crate::packet::engine::{Engine, EventLoop};
-use crate::spec::{LinkId, QueueLimit, TransportSpec};
+use crate::spec::{LinkId, LinkSpec, QueueLimit, ShaperKind, TransportSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use std::collections::HashSet;
 const LONGEST_QUEUE: Duration = Duration::from_secs(200 * 24 * 3600);
 
 impl<L: EventLoop> Engine<L> {
-    /// Refuses a queue that cannot hold a packet of a flow that crosses it: it would drop every such packet.
-    pub(super) fn check_queues(&self) -> Result<(), BuildError> {
-        let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit)).collect();
+    /// Refuses a queue or a `tbf` that cannot hold a packet of a flow that crosses it: it would drop every such packet.
+    pub(super) fn check_packets_fit(&self) -> Result<(), BuildError> {
+        let limits: Vec<u64> = self.spec.links.iter().map(|link| queue_holds(link).min(tbf_holds(link))).collect();
         let smallest = limits.iter().min().copied().unwrap_or(u64::MAX);
         let mut checked = HashSet::new();
         for (index, flow) in self.hosts.planned().iter().enumerate() {
@@ -29,11 +29,15 @@ impl<L: EventLoop> Engine<L> {
                 let links = links.unwrap_or_else(|| (0..limits.len() as LinkId).collect());
                 if let Some(link) = links.into_iter().find(|link| limits[*link as usize] < u64::from(bytes)) {
                     let group = &self.spec.traffic[identity.group as usize].name;
+                    let (limit, spec) = (limits[link as usize], &self.spec.links[link as usize]);
+                    let (part, what) = match queue_holds(spec) <= tbf_holds(spec) {
+                        true => ("queue", format!("limit {limit} bytes: holds no packet")),
+                        false => ("shaper", format!("burst {limit} bytes: tbf drops packets")),
+                    };
                     let problem = format!(
-                        "limit {} bytes: holds no packet of {bytes} bytes, which traffic '{group}' sends there; give at least {bytes} bytes",
-                        limits[link as usize]
+                        "{what} of {bytes} bytes, which traffic '{group}' sends there; give at least {bytes} bytes"
                     );
-                    return Err(refuse(format!("link {}, queue", self.spec.link_name(link)), problem));
+                    return Err(refuse(format!("link {}, {part}", self.spec.link_name(link)), problem));
                 }
             }
         }
@@ -99,11 +103,19 @@ impl<L: EventLoop> Engine<L> {
     }
 }
 
-/// The limit of a queue in bytes. A limit in packets holds packets of any size.
-fn bytes_held(limit: QueueLimit) -> u64 {
-    match limit {
+/// The largest packet that a queue holds, bytes. A limit in packets holds packets of any size.
+fn queue_holds(link: &LinkSpec) -> u64 {
+    match link.queue.limit {
         QueueLimit::Packets(_) => u64::MAX,
         QueueLimit::Bytes(bytes) => bytes,
+    }
+}
+
+/// The largest packet that a `tbf` lets pass, bytes. With `htb` any packet leaves a bucket in debt.
+fn tbf_holds(link: &LinkSpec) -> u64 {
+    match link.shaper {
+        Some(shaper) if shaper.kind == ShaperKind::Tbf => shaper.burst,
+        _ => u64::MAX,
     }
 }
 
@@ -147,6 +159,25 @@ mod tests {
         assert_eq!(
             problem(spec),
             "link a -> b, queue: limit 1249 bytes: holds no packet of 1250 bytes, which traffic 't' sends there; \
+             give at least 1250 bytes"
+        );
+    }
+
+    /// Linux's tbf drops a packet larger than its burst; its htb lets the bucket go below zero.
+    #[test]
+    fn a_tbf_with_less_than_a_packet_is_refused_where_packets_come_to_it() {
+        let mut spec = run();
+        let shaper = |kind, burst| json!({"kind": kind, "burst": burst, "line": 1_000_000_000_000_u64});
+        spec["links"][2]["shaper"] = shaper("tbf", 1249);
+        assert!(build(spec.clone()).is_ok(), "no packet crosses it");
+        spec["links"][0]["shaper"] = shaper("tbf", 1250);
+        assert!(build(spec.clone()).is_ok());
+        spec["links"][0]["shaper"] = shaper("htb", 0);
+        assert!(build(spec.clone()).is_ok());
+        spec["links"][0]["shaper"] = shaper("tbf", 1249);
+        assert_eq!(
+            problem(spec),
+            "link a -> b, shaper: burst 1249 bytes: tbf drops packets of 1250 bytes, which traffic 't' sends there; \
              give at least 1250 bytes"
         );
     }

@@ -14,6 +14,9 @@ use crate::units::{Duration, Time};
 /// An on-off source may need at most this many on periods to send one packet.
 const MAX_ON_PERIODS: u64 = 1_000;
 
+/// The headers of IPv4 and UDP, bytes.
+const LEAST_DATAGRAM: u16 = 28;
+
 /// One flow of a group, before it has routes.
 struct PlannedFlow {
     pair: (NodeId, NodeId),
@@ -170,8 +173,8 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
 pub(super) fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
     match group.transport {
         TransportSpec::Udp { packet } => match u16::try_from(packet) {
-            Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, IpEcn::NotEct, u32::MAX)),
-            _ => Err(format!("packet {packet} bytes: must be between 1 and 65535 bytes")),
+            Ok(full) if full >= LEAST_DATAGRAM => Ok(PacketSizes::new(full, full, full, IpEcn::NotEct, u32::MAX)),
+            _ => Err(format!("packet {packet} bytes: must be between {LEAST_DATAGRAM} and 65535 bytes")),
         },
         TransportSpec::Tcp { stack } => {
             let stack = &spec.stacks[stack];

@@ -143,7 +143,7 @@ impl<L: EventLoop> Engine<L> {
         let Parts { links, forwarding, flows, sizes, dependencies, network_events } = parts(&spec)?;
         let mut engine = Engine::assemble(spec, links, forwarding, (flows, dependencies), sizes, network_events);
         engine.measure_for_messages();
-        engine.check_queues()?;
+        engine.check_packets_fit()?;
         engine.check_lasting()?;
         engine.check_sequence_space()?;
         Ok(engine)

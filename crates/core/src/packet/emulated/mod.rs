@@ -393,9 +393,11 @@ impl<P> EmulatedNetwork<P> {
         self.network.expired()
     }
 
-    /// The table of links, as of now.
-    pub fn link_table(&self) -> Table {
-        link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observations)
+    /// The table of links, as of now. `ends` are those of the planned flows, [`Time::NEVER`] for a flow that has not ended. An added flow has no end.
+    pub fn link_table(&self, ends: impl Iterator<Item = Time>) -> Table {
+        let is_endless = |flow: &u32| self.connection_of(*flow).is_none() && self.bytes[*flow as usize].is_none();
+        let endless = self.flows().find(is_endless).map(|_| Time::NEVER);
+        link_table(&self.spec, self.clock.now(), ends.chain(endless), self.network.links_view(), &self.observations)
     }
 
     /// Figures about the delays of a flow's data, and about the round trips of its sender, which the network does not know.

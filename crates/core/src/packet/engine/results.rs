@@ -11,7 +11,7 @@ use crate::packet::output::columns::{ColumnInfo, ColumnOf, columns};
 use crate::packet::output::route_log::ROUTES;
 use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, Observations, payload_bytes};
 use crate::packet::output::table::Table;
-use crate::spec::{LinkSpec, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkSpec, RunSpec, TrafficSpec, TransportSpec};
 use crate::tcp::sender::LimitShares;
 use crate::units::{Duration, Time};
 
@@ -220,6 +220,8 @@ pub(in crate::packet) struct LinkRow {
     spec: LinkSpec,
     total: LinkCounters,
     warm: LinkCounters,
+    /// [`LinkCounters::possible`] when the traffic had ended.
+    possible: Duration,
     /// Median, 95th and 99th percentile of the waits.
     waits: [f64; 3],
 }
@@ -241,7 +243,8 @@ columns! {
         packets: Count in "packets" = row.packets();
         /// Their bytes, headers included.
         bytes: Count in "bytes" = row.total.bytes - row.warm.bytes;
-        /// Share of the measured time in which the transmitter was busy; where its rate changes, of what it could transmit.
+        /// Share of the measured time in which the transmitter was busy; where its rate changes, of what it could transmit. If all flows have a
+        /// size and have ended, the measured time lasts until the last one has; short flows arrive until their group stops.
         utilisation: Number, unknown "no time was measured" = row.utilisation();
         /// Packets that the queue dropped.
         queue_drops: Count in "packets" = row.queue_drops();
@@ -276,8 +279,8 @@ impl LinkRow {
 
     fn utilisation(&self) -> f64 {
         let busy = self.total.busy - self.warm.busy;
-        let possible = self.total.possible - self.warm.possible;
-        // A shaper lets a burst pass in addition.
+        let possible = self.possible - self.warm.possible;
+        // A shaper lets a burst pass in addition, and ACKs follow the last data.
         if possible.0 > 0 { (busy.as_secs() / possible.as_secs()).min(1.0) } else { f64::NAN }
     }
 
@@ -397,17 +400,37 @@ impl<L: EventLoop> Engine<L> {
 
     /// The table of [`LINKS`].
     pub fn link_table(&self) -> Table {
-        link_table(&self.spec, self.clock.now(), self.network.links_view(), &self.observers.observations)
+        self.link_table_of(self.hosts.planned().iter().map(|flow| flow.end))
+    }
+
+    /// The table of [`LINKS`] of a run whose flows end at these times.
+    pub(in crate::packet) fn link_table_of(&self, ends: impl Iterator<Item = Time>) -> Table {
+        link_table(&self.spec, self.clock.now(), ends, self.network.links_view(), &self.observers.observations)
     }
 }
 
-/// The table of [`LINKS`].
-pub(in crate::packet) fn link_table(spec: &RunSpec, now: Time, links: LinksView, observations: &Observations) -> Table {
+/// When the last flow ended, if that was after the warm-up and no traffic may follow; else now.
+fn end_of_traffic(spec: &RunSpec, now: Time, ends: impl Iterator<Item = Time>) -> Time {
+    let arrives = |group: &&TrafficSpec| matches!(group.application, ApplicationSpec::ShortFlows { .. });
+    let last = ends.chain(spec.traffic.iter().filter(arrives).map(TrafficSpec::stop)).max();
+    last.filter(|last| *last > Time::ZERO + spec.warm_up).map_or(now, |last| last.min(now))
+}
+
+/// The table of [`LINKS`]. The ends of all flows are [`Time::NEVER`] for a flow that has not ended.
+pub(in crate::packet) fn link_table(
+    spec: &RunSpec,
+    now: Time,
+    ends: impl Iterator<Item = Time>,
+    links: LinksView,
+    observations: &Observations,
+) -> Table {
+    let end = end_of_traffic(spec, now, ends);
     let row = |(index, total): (usize, LinkCounters)| LinkRow {
         link: index as u32,
         spec: spec.links[index].clone(),
         total,
         warm: observations.warm_link(index),
+        possible: links.links[index].possible(end),
         waits: links.links[index].waits().map_or([f64::NAN; 3], Histogram::percentiles_s),
     };
     Table::of(LINKS, links.counters(now).enumerate().map(row))

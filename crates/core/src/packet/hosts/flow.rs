@@ -204,7 +204,7 @@ pub struct FlowCounters {
     pub arrived: u32,
     /// Whether the flow's last segment is among them.
     pub has_last: bool,
-    /// The longest stall ([`crate::tcp::scoreboard::Scoreboard::longest_stall`]).
+    /// The longest stall ([`crate::tcp::scoreboard::Scoreboard::longest_stall`], [`crate::uet::sender::Sender::longest_stall`]).
     pub longest_stall: Duration,
     /// The sender's counters.
     pub sender: SenderCounters,
@@ -231,7 +231,7 @@ impl FlowState {
             FlowState::Multipath(connection) => connection.counters(now, last_segment),
             FlowState::Tcp(connection) => connection.counters(now, last_segment),
             FlowState::Udp(datagrams) => datagrams.counters(),
-            FlowState::Message(message) => message.counters(last_segment),
+            FlowState::Message(message) => message.counters(now, last_segment),
         }
     }
 
@@ -240,7 +240,7 @@ impl FlowState {
         match self {
             FlowState::Pending | FlowState::Udp(_) | FlowState::Subflow(_) => {}
             FlowState::Multipath(connection) => connection.forget_peaks(),
-            FlowState::Message(message) => message.receiver.forget_peaks(),
+            FlowState::Message(message) => message.forget_peaks(),
             FlowState::Tcp(connection) => connection.forget_peaks(),
             FlowState::Finished(counters) => {
                 counters.longest_stall = Duration::ZERO;

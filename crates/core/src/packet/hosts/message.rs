@@ -7,6 +7,7 @@ use crate::tcp::receiver::SackBlocks;
 use crate::uet::packets::{Ack, Data, Nack};
 use crate::uet::receiver::{Answer, Receiver};
 use crate::uet::sender::Sender;
+use crate::units::Time;
 
 /// Both ends of a message.
 pub struct Message {
@@ -38,13 +39,14 @@ impl Message {
         Message { sender, receiver, waits: false, is_active: false, is_idle: false }
     }
 
-    /// The counters of the flow.
-    pub fn counters(&self, last_segment: u32) -> FlowCounters {
+    /// The counters of the flow now.
+    pub fn counters(&self, now: Time, last_segment: u32) -> FlowCounters {
         let receiver = self.receiver.counters();
         let full = f64::from(self.sender.full_packet());
         FlowCounters {
             arrived: receiver.first_arrivals() as u32,
             has_last: self.receiver.has(last_segment),
+            longest_stall: self.sender.longest_stall(now),
             sender: self.sender.counters(),
             receiver,
             srtt_s: self.sender.smoothed_rtt(),
@@ -52,6 +54,12 @@ impl Message {
             cwnd: self.sender.window().map(|bytes| bytes / full),
             ..FlowCounters::default()
         }
+    }
+
+    /// Restarts peaks and stalls at the end of the warm-up.
+    pub fn forget_peaks(&mut self) {
+        self.sender.forget_stalls();
+        self.receiver.forget_peaks();
     }
 }
 

@@ -83,17 +83,22 @@ impl Meter {
 impl Link {
     /// The counters now.
     pub fn counters(&self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> LinkCounters {
-        let (busy, possible) = match &self.varying {
-            Some(varying) => (varying.busy(now), varying.possible(now)),
-            None => ((now - Time::ZERO) - self.idle - (now - self.busy_until), now - Time::ZERO),
+        let busy = match &self.varying {
+            Some(varying) => varying.busy(now),
+            None => (now - Time::ZERO) - self.idle - (now - self.busy_until),
         };
         LinkCounters {
             bytes: self.counters.bytes - self.bytes_in_fifo(sizes, fifos),
             transmissions: self.counters.transmissions + self.entered(),
             busy,
-            possible,
+            possible: self.possible(now),
             ..self.counters
         }
+    }
+
+    /// [`LinkCounters::possible`] at an instant.
+    pub fn possible(&self, time: Time) -> Duration {
+        self.varying.as_ref().map_or(time - Time::ZERO, |varying| varying.possible(time))
     }
 
     /// The counters that link state measures.

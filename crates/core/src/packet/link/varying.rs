@@ -36,7 +36,7 @@ pub(super) struct Varying {
     /// The departures and sizes of packets that had not departed when the link was looked at last, and their bytes.
     departures: VecDeque<(Time, u32)>,
     bytes: u64,
-    /// The work that the transmitter is at when it has transmitted all packets.
+    /// The work that the transmitter is at when it has transmitted all packets. A shaper's bucket is full at the start, so the first work is its burst.
     at: u128,
     /// The work that no packet used before.
     unused: u128,
@@ -128,11 +128,11 @@ impl Varying {
         (self.departures.len() - self.departures.partition_point(|(departure, _)| *departure <= now)) as u32
     }
 
-    /// Time that the transmitter would have needed, at its mean rate, for all that it has transmitted. It is [`Self::possible`] minus the idle time, so
-    /// it never grows by more.
+    /// Time that the transmitter would have needed, at its mean rate, for all that it has transmitted. Without a shaper it is [`Self::possible`] minus the
+    /// idle time, so it never grows by more.
     pub fn busy(&self, now: Time) -> Duration {
-        let idle = self.unused + self.capacity.work_before(now).saturating_sub(self.at);
-        self.possible(now) - self.at_mean_rate(idle)
+        let all = self.work_before(now);
+        self.at_mean_rate(all) - self.at_mean_rate(self.unused + all.saturating_sub(self.at))
     }
 
     /// Time that the transmitter would have needed for all that it could have transmitted. An opportunity at `now` does not count yet, because a packet
@@ -155,16 +155,21 @@ impl Varying {
         self.shaper.as_ref().map_or(0, |shaper| shaper.burst)
     }
 
-    /// Records that the transmitter was idle until now, except for `later`, the work that a shaper still allows.
-    fn be_idle(&mut self, now: Time, later: u128) {
-        let before = self.capacity.work_before(now).saturating_sub(later);
+    /// The work before an instant, a full bucket at the start included.
+    fn work_before(&self, time: Time) -> u128 {
+        self.capacity.work_before(time) + self.burst()
+    }
+
+    /// Records that the transmitter was idle until now, except for the work that a shaper still allows.
+    fn be_idle(&mut self, now: Time) {
+        let before = self.capacity.work_before(now);
         self.unused += before.saturating_sub(self.at);
         self.at = self.at.max(before);
     }
 
     /// Removes all packets.
     pub fn fail(&mut self, now: Time) {
-        self.at = self.at.min(self.capacity.work_by(now));
+        self.at = self.at.min(self.capacity.work_by(now) + self.burst());
         if let Some(shaper) = &mut self.shaper {
             shaper.free = shaper.free.min(now);
         }
@@ -182,14 +187,17 @@ impl Varying {
     pub fn begins_at(&mut self, now: Time) -> Time {
         match &self.shaper {
             Some(Shaper { kind: ShaperKind::Tbf, free, .. }) => (*free).max(now),
-            _ => self.begins_with(now, 0),
+            _ => self.begins_by_work(now),
         }
     }
 
-    /// Time at which the transmitter begins a packet that arrives now, if the bucket of a shaper must have this work.
-    fn begins_with(&mut self, now: Time, least: u128) -> Time {
-        self.be_idle(now, self.burst().saturating_sub(least));
-        let begin = self.capacity.begins(self.at);
+    /// Time at which the transmitter begins a packet that arrives now, unless the bucket of a shaper must have its bytes.
+    fn begins_by_work(&mut self, now: Time) -> Time {
+        self.be_idle(now);
+        let begin = match self.at.checked_sub(self.burst()) {
+            Some(work) => self.capacity.begins(work),
+            None => Time::ZERO,
+        };
         self.shaper.as_ref().map_or(begin, |shaper| begin.max(shaper.free).max(now))
     }
 
@@ -200,11 +208,19 @@ impl Varying {
 
     /// Transmits a packet after all packets before it. Returns when its transmission begins, when it departs, and when it arrives.
     fn transmit(&mut self, now: Time, size: u32) -> (Time, Time, Time) {
-        let needs_bytes = matches!(self.shaper, Some(Shaper { kind: ShaperKind::Tbf, .. }));
-        let begin = self.begins_with(now, if needs_bytes { work(u64::from(size)) } else { 0 });
-        let (mut departure, at) = self.capacity.ends(self.at + work(u64::from(size)));
-        self.at = at;
+        let mut begin = self.begins_by_work(now);
+        let (end, burst) = (self.at + work(u64::from(size)), self.burst());
+        let mut departure = Time::ZERO;
+        self.at = end;
+        if end > burst {
+            (departure, self.at) = self.capacity.ends(end - burst);
+            self.at += burst;
+        }
         if let Some(shaper) = &mut self.shaper {
+            if shaper.kind == ShaperKind::Tbf {
+                // The bucket has the bytes of a packet when a transmitter of its rate would have transmitted them.
+                begin = begin.max(departure);
+            }
             departure = begin + shaper.line.serialization_delay(u64::from(size));
             shaper.free = departure;
         }

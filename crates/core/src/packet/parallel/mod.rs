@@ -15,6 +15,7 @@ use crate::packet::build::BuildError;
 use crate::packet::engine::Engine;
 use crate::packet::engine::results::{StateShare, is_of_sender};
 use crate::packet::epochs::event_loop::EpochLoop;
+use crate::packet::hosts::flow::Flow;
 use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::{Column, Table};
 use crate::spec::{LinkId, NodeId, RunSpec};
@@ -227,7 +228,14 @@ impl Partitions {
 
     /// See [`Engine::link_table`].
     pub fn link_table(&self) -> Table {
-        let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
+        let flows = self.engines[0].hosts.planned().iter().enumerate();
+        // The partition of the receiver knows when a flow ends.
+        let end = |(flow, known): (usize, &Flow)| {
+            self.engines[self.division.partition_of(known.identity.dst)].hosts.planned()[flow].end
+        };
+        let ends: Vec<Time> = flows.map(end).collect();
+        let of_ends = |engine: &Engine<EpochLoop>| engine.link_table_of(ends.iter().copied());
+        let tables: Vec<Table> = self.engines.iter().map(of_ends).collect();
         let links = 0..self.engines[0].network.links().len() as LinkId;
         Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.partition_of_link(link))))
     }

@@ -189,10 +189,13 @@ fn jitter() -> impl Strategy<Value = Value> {
 /// A link that varies: its number, the schedules of its rate and its delay, its jitter, and the burst of its shaper.
 type Variation = (usize, Option<Value>, Option<Value>, Option<Value>, Option<Value>);
 
-/// Any shaper.
+/// Any shaper. The bucket of a tbf holds at least a packet.
 fn shaper() -> impl Strategy<Value = Value> {
     let kind = prop::sample::select(vec!["htb", "tbf"]);
-    (kind, 0u64..6000).prop_map(|(kind, burst)| json!({"kind": kind, "burst": burst, "line": 100_000_000_000u64}))
+    (kind, 0u64..6000).prop_map(|(kind, burst)| {
+        let least = if kind == "tbf" { 1000 } else { 0 };
+        json!({"kind": kind, "burst": burst.max(least), "line": 100_000_000_000u64})
+    })
 }
 
 fn variations() -> impl Strategy<Value = Vec<Variation>> {

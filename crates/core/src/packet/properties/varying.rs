@@ -335,15 +335,17 @@ proptest! {
 
 /// 8 Mbit/s fill a bucket of 2000 bytes; the line takes 0.1 ms for a packet of 1000. With tbf two packets leave at once, and the third when the bucket has
 /// its bytes, 1 ms after the start. With htb it leaves at once too, because the bucket is not below zero, and the fourth once it is no longer.
+/// As in Linux, the bucket is full at the start of the run.
 #[test]
 fn a_shaper_lets_its_burst_pass_at_the_rate_of_the_line() {
     let tenth = MS / 10;
     for (kind, begins) in [("htb", [0, 1, 2, 10, 20]), ("tbf", [0, 1, 10, 20, 30])] {
         let changes = json!({"shaper": {"kind": kind, "burst": 2000, "line": 80_000_000}});
-        let start = 1000 * MS;
-        let (arrivals, _) = through(&changes, &json!([]), 1000, &[(start, 1000); 5]);
-        let expected = begins.map(|begin| start + (begin + 1) * tenth + 3 * MS);
-        assert_eq!(arrivals.iter().map(|(_, at)| *at).collect::<Vec<_>>(), expected, "{kind}");
+        for start in [0, 1000 * MS] {
+            let (arrivals, _) = through(&changes, &json!([]), 1000, &[(start, 1000); 5]);
+            let expected = begins.map(|begin| start + (begin + 1) * tenth + 3 * MS);
+            assert_eq!(arrivals.iter().map(|(_, at)| *at).collect::<Vec<_>>(), expected, "{kind} at {start}");
+        }
     }
 }
 
@@ -355,5 +357,35 @@ proptest! {
         let coming: Vec<(u64, u16)> = gaps.into_iter().map(|(gap, size)| { at += gap; (at, size) }).collect();
         let shaped = json!({"shaper": {"kind": "htb", "burst": 0, "line": 8_000_000}});
         prop_assert_eq!(through(&shaped, &json!([]), 20, &coming), through(&json!({}), &json!([]), 20, &coming));
+    }
+    /// A naive token bucket, in whole tokens of a bit: at 8 Mbit/s a microsecond fills eight.
+    #[test]
+    fn a_shaper_is_a_token_bucket(
+        is_tbf in any::<bool>(),
+        burst in 1500u64..6000,
+        gaps in prop::collection::vec((prop_oneof![Just(0), 0u64..3000], 40u16..1500), 1..100),
+    ) {
+        let mut at = 0;
+        let coming: Vec<(u64, u16)> = gaps.into_iter().map(|(gap, size)| { at += gap * MICRO; (at, size) }).collect();
+        let (mut tokens, mut filled, mut free) = (8 * burst as i64, 0, 0);
+        let mut expected = Vec::new();
+        for (at, size) in &coming {
+            let (at, bits) = ((at / MICRO) as i64, 8 * i64::from(*size));
+            if at > filled {
+                tokens = (tokens + 8 * (at - filled)).min(8 * burst as i64);
+                filled = at;
+            }
+            let missing = (if is_tbf { bits } else { 0 } - tokens).max(0);
+            // The line takes a hundredth of a microsecond for a byte.
+            let begin = (filled * 100).max(free).max((filled + missing / 8) * 100);
+            tokens -= bits;
+            free = begin + i64::from(*size);
+            expected.push(3 * MS + free as u64 * (MICRO / 100));
+        }
+        let kind = if is_tbf { "tbf" } else { "htb" };
+        let shaped = json!({"shaper": {"kind": kind, "burst": burst, "line": 800_000_000}});
+        let (arrivals, dropped) = through(&shaped, &json!([]), 1000, &coming);
+        prop_assert_eq!(dropped, Vec::<usize>::new());
+        prop_assert_eq!(arrivals.into_iter().map(|(_, at)| at).collect::<Vec<_>>(), expected);
     }
 }
