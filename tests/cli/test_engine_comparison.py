@@ -295,6 +295,52 @@ def test_what_linux_cannot_do_is_refused_before_another_engine_runs(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("namespaces")
+def test_a_variant_that_linux_cannot_do_is_left_out_of_all_engines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "scenario.toml", tmp_path / "out"
+    text = SCENARIO.replace('["5Mbps", "10Mbps"]', '"5Mbps"').replace("seeds = 2", "seed = 1").replace('"8s"', '"1s"')
+    head, end = text.split('[[traffic]]\nname = "short"')
+    path.write_text(
+        head.replace("bulk = true", 'bulk = true\nstack = ["newreno", "linux-cubic"]') + end[end.index("[run]") :]
+    )
+    assert status(["compare", str(path), "--out", str(out), "--max-lateness", "60s"]) == 1
+    said = capsys.readouterr().err
+    assert re.search("Left out: .*stack = newreno: stack 'newreno', follows: the kernel engine runs Linux's TCP", said)
+    for engine in ("packet", "kernel"):
+        assert Result.load(out / engine).flows["stack"].to_list() == ["linux-cubic"]
+
+
+def test_a_variant_that_cannot_be_predicted_is_left_out_before_a_packet_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other one is compared, and a second time without new runs of packets."""
+    path, out = tmp_path / "scenario.toml", tmp_path / "out"
+    queue = 'capacity = "5Mbps"\nqueue = ["fq-codel", { limit = "256 kB" }]'
+    path.write_text(SCENARIO.replace('capacity = ["5Mbps", "10Mbps"]', queue))
+    command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(out)]
+    assert status(command) == 1
+    shown = capsys.readouterr()
+    why = "Left out: queue = fq-codel: the predict engine cannot predict the queue discipline fq-codel of link a -> b"
+    assert shown.err.index(why) < shown.err.index("packet: 1 variant x 2 seeds")
+    assert "1 variant of 2 left out, as said above." in shown.err
+    assert "predict / packet: " in shown.out
+    assert Result.load(out / "packet").flows["queue"].unique().to_list() == ["limit=256 kB"]
+    assert status(command) == 1
+    assert "packet is complete" in capsys.readouterr().err
+
+
+def test_without_a_variant_that_can_be_predicted_no_packet_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "scenario.toml", tmp_path / "out"
+    path.write_text(SCENARIO.replace('delay = "5ms"', 'delay = "5ms"\nqueue = "fq-codel"'))
+    assert status(["compare", str(path), "--engines", "packet,predict", "--out", str(out)]) == 1
+    assert "cannot predict the queue discipline fq-codel" in capsys.readouterr().err
+    assert not (out / "packet-jitter-2").exists()
+
+
 @pytest.mark.parametrize(
     ("within", "said"),
     [

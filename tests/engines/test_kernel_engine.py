@@ -287,6 +287,23 @@ def test_a_program_is_the_control_of_its_flows() -> None:
     assert result.manifest["runs"][0]["stacks"][0]["socket"]["TCP_CONGESTION"] == "anabranch_reno"
 
 
+@pytest.mark.usefixtures("namespaces")
+def test_a_control_in_python_keeps_only_its_own_variant_from_running(tmp_path: Path) -> None:
+    """The other variant has the stack too, but no traffic uses it. The network needs no control, and does not load it."""
+    (tmp_path / "gentle.py").write_text("class Gentle: ...\n")
+    text = BULK.replace('stack = "linux-cubic"', 'stack = ["py", "linux-cubic"]').replace("300 kB", "30 kB")
+    text += '[stacks]\npy = { preset = "linux-reno", congestion = { python = "gentle.py:Gentle" } }\n'
+    scenario = Scenario.from_toml(text.replace('"3s"', '"1s"'), directory=tmp_path)
+    make = partial(KernelSimulation, max_lateness_s=60.0)
+    result = execute(scenario, engine="kernel", make=make, show_progress=False, leave_out=True)
+    assert result.flows["stack"].to_list() == ["linux-cubic"]
+    (refused,) = result.refused
+    assert refused["variant"] == {"stack": "py"}
+    assert refused["why"] == (
+        "stacks.py: stack 'py', congestion: the kernel engine runs Linux's TCP: it takes no control in Python; write an eBPF program"
+    )
+
+
 @pytest.mark.usefixtures("linux", "namespaces")
 def test_a_run_with_a_program_that_is_killed_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "temporary"

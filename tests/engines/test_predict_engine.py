@@ -11,7 +11,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.cli.entry import status
-from anabranch.cli.exit_status import FAILED
+from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.engines.predict import PredictedRun
 from anabranch.pages.report import evaluation
 from anabranch.pages.report import write as write_report
@@ -245,6 +245,22 @@ def test_a_variant_that_the_model_does_not_know_is_left_out(tmp_path: Path, caps
     why = "Left out: stack = linux-cdg: the predict engine cannot predict stack linux-cdg: its congestion control has no law"
     assert why in shown.err
     assert why.removeprefix("Left out: ") in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_recordings_that_a_prediction_does_not_have_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "line.toml"
+    path.write_text(LOSSY)
+    command = ["run", str(path), "--engine", "predict", "--out", str(tmp_path / "out")]
+    said = {
+        "run.delays=true": "run.delays: the predict engine has no packets",
+        "run.sample=1s": "run.sample: the predict engine has no time",
+    }
+    for asked in ([], *([one] for one in said), [*said]):
+        assert status([*command, *(part for one in asked for part in ("--set", one))]) == DONE
+        error = capsys.readouterr().err
+        assert [one for one, text in said.items() if text in error] == asked
 
 
 SHARED = """

@@ -367,7 +367,7 @@ def test_what_cannot_be_meant_is_refused(traffic: dict[str, Any], message: str) 
         {"matrix": {"l1h1": {"l2h1": "3Mbps"}}, "transport": "udp"},
         {"gravity": {"total": "50Mbps"}, "from": "hosts", "to": "hosts", "short": {"sizes": [[0, 0], [20_000, 1]]}},
         {"from": "hosts", "to": "hosts", "short": {"load": 0.01, "sizes": [[0, 0], [20_000, 1]]}},
-        {"from": "hosts", "to": "l1h1", "pattern": "incast", "size": "30kB", "every": "20ms"},
+        {"from": "hosts", "to": "l1h1", "pattern": "incast", "size": "30kB", "every": "20ms", "stagger": "2ms"},
         {"trace": TRACE},
     ],
 )

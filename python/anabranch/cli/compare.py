@@ -100,6 +100,8 @@ def compare(
     """Run a scenario by several engines, and compare them flow by flow and link by link.
 
     Each engine has a run directory inside the output directory. One that is complete is not run again.
+
+    Variants that kernel or predict refuses are left out before another engine runs them: the command says why, and its status is 1.
     """
     at_least(1, jobs=jobs)
     engines = compared.chosen()
@@ -110,24 +112,37 @@ def compare(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
     loaded = load(scenario, settings)
     warn(loaded)
-    if "kernel" in engines and (refused := _refused_by_kernel(loaded)):
-        say("\n".join(refused))
-        return FAILED
+    left = loaded
+    if "kernel" in engines:
+        by_case = [(case, _refused_by_kernel(loaded.with_cases([case]))) for case in loaded.cases]
+        left = loaded.with_cases(case for case, refused in by_case if not refused)
+        lines = [line for _, refused in by_case for line in refused]
+        if not left.cases:
+            say("\n".join(lines))
+            return FAILED
+        for line in lines:
+            say(f"Left out: {line}")
     directory = output.out or Path("runs") / f"{stem(examples.resolved(scenario))}-engines"
     seeds = _seeds_of_jitter(loaded.seeds) if varied else loaded.seeds
-    results = []
-    for engine in engines:
+    results = {}
+    # Predictions say which variants to leave out, so they come first.
+    for engine in sorted(engines, key=lambda engine: engine != "predict"):
         jitter = varied if engine == "packet" else 0.0
         folder = directory / (f"packet-jitter-{100 * jitter:g}" if jitter else engine)
         if folder.is_symlink():
             raise UsageError(
                 f"--out {directory}: {folder.name} in it is a symbolic link, which is not followed; give another directory"
             )
-        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter))
-        if results[-1].interrupted:
+        results[engine] = _result(left, engine, seeds, folder, jobs, makers[engine], jitter)
+        if results[engine].interrupted:
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
-    return _compare(engines, results, output, directory, compared.within)
+        left = _without_refused(left, results[engine])
+    ended = _compare(engines, [results[engine] for engine in engines], output, directory, compared.within)
+    if missing := len(loaded.cases) - len(left.cases):
+        say(f"{count(missing, 'variant')} of {len(loaded.cases)} left out, as said above.")
+        return FAILED
+    return ended
 
 
 def _refused_by_kernel(scenario: "Scenario") -> list[str]:
@@ -136,6 +151,16 @@ def _refused_by_kernel(scenario: "Scenario") -> list[str]:
     from anabranch.engines.refusal import refusals
 
     return refusals(scenario, require_possible).describe()
+
+
+def _without_refused(scenario: "Scenario", result: "Result") -> "Scenario":
+    """The scenario without the variants that an engine has refused; says why."""
+    from anabranch.engines.refusal import described
+
+    for one in result.refused:
+        say(f"Left out: {described(one['variant'], one['why'])}")
+    refused = [one["variant"] for one in result.refused]
+    return scenario.with_cases(case for case in scenario.cases if case.values not in refused)
 
 
 def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":
@@ -163,7 +188,7 @@ def _result(
         if RunPlan(scenario, directory, seeds, engine, jitter).is_made(former.manifest):
             say(f"{engine}: {directory} is complete; remove it to run it again.")
             return former
-    say(f"{engine}: {scenario.size} x {count(len(seeds), 'seed')}")
+    say(f"{engine}: {count(len(scenario.cases), 'variant')} x {count(len(seeds), 'seed')}")
     return execute(
         scenario,
         engine=engine,
@@ -173,6 +198,7 @@ def _result(
         jitter=jitter,
         command=["anabranch", *map(shown, sys.argv[1:])],
         make=make,
+        leave_out=engine == "predict",
     )
 
 

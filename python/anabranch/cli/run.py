@@ -23,6 +23,7 @@ from anabranch.foundation.text_table import count, print_table, quantity
 if TYPE_CHECKING:
     from anabranch.results.result import Result
     from anabranch.runs.pages import RunView
+    from anabranch.scenario import Scenario
 
 
 @Parameter(name="*", group=SCENARIO)
@@ -116,6 +117,8 @@ def run(
     chosen = variation.chosen_seeds()
     loaded = load(scenario, variation.settings)
     warn(loaded)
+    if variation.engine == "predict":
+        _say_what_is_not_predicted(loaded)
     if len(loaded.keys) > 1:
         say(f"{loaded.size} x {count(len(chosen or loaded.seeds), 'seed')}")
     from anabranch.runs import default_directory, execute
@@ -174,6 +177,17 @@ def _view() -> "Callable[[int], RunView]":
     from anabranch.pages.live_view import LiveView
 
     return LiveView
+
+
+def _say_what_is_not_predicted(scenario: "Scenario") -> None:
+    """Say which recordings a scenario asks for that a prediction does not have."""
+    runs = [case.variant.run for case in scenario.cases]
+    if any(run.delays for run in runs):
+        say(
+            "run.delays: the predict engine has no packets, so the columns of delays, jitter and RTT samples are empty."
+        )
+    if any(run.sample is not None for run in runs):
+        say("run.sample: the predict engine has no time, so there are no time series.")
 
 
 def _say_of_engine(result: "Result") -> None:

@@ -8,8 +8,9 @@ May use ``engineering`` and what that uses. :meth:`Scenario.run` and :attr:`Scen
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -142,6 +143,13 @@ class Scenario:
             text=text,
             written=self._written,
         )
+
+    def with_cases(self, cases: Iterable[Case]) -> "Scenario":
+        """The scenario with some of its variants only. Its document and its warnings are those of all."""
+        found = copy(self)
+        found.__dict__["warnings"] = self.warnings
+        found.cases = list(cases)
+        return found
 
     @property
     def title(self) -> str:

@@ -49,7 +49,7 @@ class KernelSimulation:
         try:
             stacks = _stacks(spec, Programs(self._keep))
             self._pacing = [index for index, one in stacks.items() if may_pace(spec["stacks"][index], one)]
-            run = _without_programs(spec)
+            run = _without_own_controls(spec)
             # The packet engine plans the same flows, and refuses what the network cannot be.
             self._planned = _core.Simulation(json.dumps(run | {"captures": []})).flows()
             hosts = make_hosts(run, stacks, _core.most_subflows(json.dumps(run)), self._keep)
@@ -232,10 +232,12 @@ def _stacks(run: Mapping[str, Any], programs: Programs) -> dict[int, LinuxStack]
     return stacks
 
 
-def _without_programs(spec: CompiledRun) -> dict[str, Any]:
-    """The network and the plan need no congestion controls; the packet engine may not be able to run Linux's."""
+def _without_own_controls(spec: CompiledRun) -> dict[str, Any]:
+    """The network and the plan need no congestion controls. The packet engine may not be able to run programs for Linux, nor Python here."""
     stacks = [
-        {**stack, "congestion": {"name": "linux-reno"}} if "program" in stack["congestion"] else stack
+        stack
+        if stack["congestion"].keys().isdisjoint(("program", "python"))
+        else {**stack, "congestion": {"name": "linux-reno"}}
         for stack in spec["stacks"]
     ]
     return {**spec, "stacks": stacks}

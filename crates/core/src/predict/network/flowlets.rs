@@ -115,6 +115,7 @@ fn mixed(short: &Prediction, long: &[Prediction], gaps: &[Option<f64>]) -> Predi
         flows: short.flows.iter().enumerate().map(|(index, one)| flow(index, one)).collect(),
         links: short.links.iter().enumerate().map(|(index, one)| link(index, one)).collect(),
         parts: Vec::new(),
+        claims: short.claims.clone(),
         converged: short.converged && long.iter().all(|run| run.converged),
         unique: short.unique && long.iter().all(|run| run.unique),
     }

@@ -40,6 +40,7 @@ use laws::law::Response;
 use links::model::LinkModel;
 use solution::class::{Class, Interval, classes};
 use solution::completion::Completions;
+use solution::overlap::{self, Claim};
 use solution::provided;
 use solution::refusal;
 use solution::solver::{self, Solution, Start};
@@ -118,6 +119,8 @@ pub struct Prediction {
     pub links: Vec<LinkPrediction>,
     /// If links or routes change: the part of each time between two changes, of which the values above are the sum. [`sums`] needs them.
     parts: Vec<Prediction>,
+    /// What planned flows that end need of the links, if these do not change; the parts have it otherwise.
+    claims: Vec<Claim>,
     /// Whether the equations are solved.
     pub converged: bool,
     /// Whether two starts of the solver have led to one solution.
@@ -136,12 +139,15 @@ pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Predicti
     let predict_now =
         |run: &mut Simulation| flowlets::predict(run, |run, flowlets| predict_planned(run, flowlets, threads, watch));
     let changes = run.changes();
-    if changes.is_empty() {
-        return Ok((predict_now(&mut run)?, run));
-    }
-    // The changes of a run cannot be taken back, so another one goes through them.
-    let changing = Simulation::new(run.spec().clone())?;
-    Ok((phases::predict(changing, &changes, watch, predict_now)?, run))
+    let found = if changes.is_empty() {
+        predict_now(&mut run)?
+    } else {
+        // The changes of a run cannot be taken back, so another one goes through them.
+        let changing = Simulation::new(run.spec().clone())?;
+        phases::predict(changing, &changes, watch, predict_now)?
+    };
+    overlap::check(&run, &found.flows, [(0.0..f64::INFINITY, &found.claims[..])])?;
+    Ok((found, run))
 }
 
 /// Predicts a planned run, of whose flowlets this is known.
@@ -168,6 +174,7 @@ fn predict_planned(
     refusal::check_queues(spec, &solution.links)?;
     let mut completions = Completions::new(spec, &flows, &solution, watch);
     let packets = packets(&flows, &solution);
+    let mut claims = Vec::new();
     let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();
     let predictions = by_flow
         .map(|(index, ((flow, state), class))| {
@@ -175,6 +182,15 @@ fn predict_planned(
                 (Some(bytes), Some(control)) => {
                     watch.reach(index as f64 / flows.len() as f64, &(solved..1.0));
                     let completion = completions.of(flow, control.stack, bytes)?;
+                    if flow.planned {
+                        let wire_bps = 8.0 * bytes as f64 / flow.payload_bits * flow.wire_bits / completion.median_s;
+                        let claim = |(link, _): &(LinkId, f32)| Claim {
+                            flow: flow.number,
+                            link: *link,
+                            share: wire_bps / completions.left_bps(*link),
+                        };
+                        claims.extend(flow.data.shares.iter().map(claim));
+                    }
                     short_prediction(flow, *state, completion, bytes, path_bps(flow, index, &solution))
                 }
                 _ if flow.lost >= 1.0 => NO_PATH,
@@ -202,6 +218,7 @@ fn predict_planned(
             .map(|(link, (packets, locked))| link_prediction(link, *packets, locked))
             .collect(),
         parts: Vec::new(),
+        claims,
         converged: solution.converged,
         unique,
     })

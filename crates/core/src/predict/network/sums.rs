@@ -137,7 +137,8 @@ mod tests {
             most_bps: 4e6,
             shares,
         };
-        Prediction { flows: vec![flow; 4], links: vec![link], parts: Vec::new(), converged: true, unique: true }
+        let (flows, links, parts, claims) = (vec![flow; 4], vec![link], Vec::new(), Vec::new());
+        Prediction { flows, links, parts, claims, converged: true, unique: true }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Laws and sawteeth compared with worked numbers, and properties that every prediction must have.
 
 mod changes;
+mod overlap;
 mod provided;
 
 use super::{PredictError, Prediction, Watch};

@@ -171,6 +171,8 @@ pub struct FlowModel {
     pub source_noise: f64,
     /// Payload of a flow that ends.
     pub bytes: Option<u64>,
+    /// Whether it ends, and the scenario says when it starts. Otherwise its start is random.
+    pub planned: bool,
     /// Links of its data packets.
     pub data: Paths,
     /// Links of its ACKs.
@@ -309,6 +311,7 @@ fn model(
         }
     };
     let bytes = plan.bytes;
+    let planned = bytes.is_some() && !matches!(group.application, ApplicationSpec::ShortFlows { .. });
     let mut source_rate = match (&group.application, bytes) {
         (ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate }, _) => rate.as_bps() / payload_bits,
         (_, Some(bytes)) => 8.0 * bytes as f64 / payload_bits / spec.duration.as_secs(),
@@ -367,6 +370,7 @@ fn model(
         source_rate,
         source_noise,
         bytes,
+        planned,
         data,
         ack,
         idle_rtt_s,

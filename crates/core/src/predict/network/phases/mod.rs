@@ -10,6 +10,7 @@ mod recovery;
 mod transfer;
 
 use super::error::PredictError;
+use super::solution::overlap;
 use super::watch::Watch;
 use super::{FlowPrediction, LinkPrediction, NO_PATH, Prediction};
 use crate::packet::Simulation;
@@ -68,11 +69,11 @@ pub fn predict(
         parts.push(predict_now(&mut run)?);
     }
     // Where all changes are at the beginning, nothing changes.
-    Ok(if let [_] = phases[..] { parts.swap_remove(0) } else { mean(&run, &phases, parts) })
+    Ok(if let [_] = phases[..] { parts.swap_remove(0) } else { mean(&run, &phases, parts)? })
 }
 
 /// The mean of the predictions of all phases.
-fn mean(run: &Simulation, phases: &[Phase], mut parts: Vec<Prediction>) -> Prediction {
+fn mean(run: &Simulation, phases: &[Phase], mut parts: Vec<Prediction>) -> Result<Prediction, PredictError> {
     let spec = run.spec();
     let (warm_s, end_s) = (spec.warm_up.as_secs(), spec.duration.as_secs());
     let mut flows = Vec::new();
@@ -91,17 +92,24 @@ fn mean(run: &Simulation, phases: &[Phase], mut parts: Vec<Prediction>) -> Predi
         }
         parts.iter_mut().zip(of_phases).for_each(|(part, prediction)| part.flows[flow as usize] = prediction);
     }
+    let lasting = phases.iter().zip(&parts).enumerate().map(|(index, (phase, part))| {
+        // The last rates go on.
+        let end_s = if index + 1 < phases.len() { phase.end_s } else { f64::INFINITY };
+        (phase.begin_s..end_s, &part.claims[..])
+    });
+    overlap::check(run, &flows, lasting)?;
     for (phase, part) in phases.iter().zip(&mut parts) {
         let share = phase.share_of((warm_s, end_s));
         part.links.iter_mut().for_each(|link| scale_link(link, share));
     }
-    Prediction {
+    Ok(Prediction {
         flows,
         links: (0..spec.links.len()).map(|link| sum_of_links(parts.iter().map(|part| part.links[link]))).collect(),
         converged: parts.iter().all(|part| part.converged),
         unique: parts.iter().all(|part| part.unique),
         parts,
-    }
+        claims: Vec::new(),
+    })
 }
 
 /// The mean over phases with these shares of the measured time. Its limit is that of the longest phase in which the flow has a path.

@@ -2,6 +2,8 @@
 //!
 //! The path includes the effect of the other flows. On each link, n other flows share the rate with it. The number n is drawn as in processor sharing,
 //! with the probability (1 - load) load^n. Links that long flows fill have their mean wait and their drop ratio.
+//!
+//! Planned flows do not come at random, so no number of them is drawn for another: [`overlap`](super::overlap) refuses those that share a link.
 
 use super::class::{Interval, interval};
 use super::solver::Solution;
@@ -71,16 +73,35 @@ const LOADED: f64 = 0.05;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Kind {
     stack: usize,
+    /// See [`FlowModel::planned`].
+    planned: bool,
     data: Vec<LinkId>,
     ack: Vec<LinkId>,
+}
+
+/// What the flows of a run have of a link.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shared {
+    /// The number of flows without end that react.
+    long: f64,
+    /// The load of planned flows, bit/s.
+    planned_bps: f64,
+    /// The load of all other flows, bit/s.
+    load_bps: f64,
+}
+
+impl Shared {
+    /// The load that this flow is part of, bit/s.
+    fn load_of(&mut self, flow: &FlowModel) -> &mut f64 {
+        if flow.planned { &mut self.planned_bps } else { &mut self.load_bps }
+    }
 }
 
 /// Completion times by the kind and the size of flows.
 pub struct Completions<'a> {
     spec: &'a RunSpec,
     links: &'a [LinkModel],
-    /// For each link: the number of flows without end that react, and the load of all other flows, bit/s.
-    shared: Vec<(f64, f64)>,
+    shared: Vec<Shared>,
     known: HashMap<(Kind, u64), Completion>,
     watch: &'a Watch,
 }
@@ -96,18 +117,19 @@ struct Sent<'b> {
 impl<'a> Completions<'a> {
     /// Prepares the completion times of a run whose long-run rates are solved.
     pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution, watch: &'a Watch) -> Completions<'a> {
-        let mut shared = vec![(0.0, 0.0); solution.links.len()];
+        let mut shared = vec![Shared::default(); solution.links.len()];
         for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
             for crossing in solution.data(index) {
-                let (long, load_bps) = &mut shared[crossing.link as usize];
+                let of_link = &mut shared[crossing.link as usize];
                 if state.responds > 0.5 {
-                    *long += f64::from(crossing.share);
+                    of_link.long += f64::from(crossing.share);
                 } else {
-                    *load_bps += f64::from(crossing.share) * state.rate * flow.wire_bits;
+                    *of_link.load_of(flow) += f64::from(crossing.share) * state.rate * flow.wire_bits;
                 }
             }
             for crossing in solution.acks(index) {
-                shared[crossing.link as usize].1 += f64::from(crossing.share) * state.rate * flow.acks * flow.ack_bits;
+                *shared[crossing.link as usize].load_of(flow) +=
+                    f64::from(crossing.share) * state.rate * flow.acks * flow.ack_bits;
             }
         }
         Completions { spec, links: &solution.links, shared, known: HashMap::new(), watch }
@@ -119,7 +141,8 @@ impl<'a> Completions<'a> {
     /// If the caller stops the work, or a link cannot carry the flow with its remaining capacity.
     pub fn of(&mut self, flow: &FlowModel, stack: usize, bytes: u64) -> Result<Completion, PredictError> {
         let links = |shares: &[(LinkId, f32)]| shares.iter().map(|(link, _)| *link).collect();
-        let kind = Kind { stack, data: links(&flow.data.shares), ack: links(&flow.ack.shares) };
+        let (data, ack) = (links(&flow.data.shares), links(&flow.ack.shares));
+        let kind = Kind { stack, planned: flow.planned, data, ack };
         let payload = u64::from(self.spec.stacks[stack].mss);
         let segments = bytes.div_ceil(payload) as f64;
         if segments <= EXACT {
@@ -167,15 +190,23 @@ impl<'a> Completions<'a> {
     fn loads<'b>(&'b self, sent: &'b Sent<'_>) -> impl Iterator<Item = (usize, f64)> + 'b {
         let data = sent.kind.data.iter().map(|link| (*link as usize, sent.data_bps));
         let acks = sent.kind.ack.iter().map(|link| (*link as usize, sent.acks_bps));
-        data.chain(acks).map(|(link, own_bps)| (link, self.load(link, own_bps)))
+        data.chain(acks).map(|(link, own_bps)| (link, self.load(sent, link, own_bps)))
     }
 
-    fn load(&self, link: usize, own_bps: f64) -> f64 {
-        ((self.shared[link].1 - own_bps) / self.links[link].rate_bps).clamp(0.0, 0.99)
+    fn load(&self, sent: &Sent<'_>, link: usize, own_bps: f64) -> f64 {
+        let Shared { planned_bps, load_bps, .. } = self.shared[link];
+        let others_bps = load_bps + if sent.kind.planned { 0.0 } else { planned_bps - own_bps };
+        (others_bps / self.links[link].rate_bps).clamp(0.0, 0.99)
+    }
+
+    /// The rate of a link for flows that end, bit/s: flows without end keep one share.
+    pub fn left_bps(&self, link: LinkId) -> f64 {
+        let long = self.shared[link as usize].long;
+        self.links[link as usize].rate_bps / if long > 0.0 { 2.0 } else { 1.0 }
     }
 
     fn meets(&self, sent: &Sent<'_>) -> Meets {
-        if self.loads(sent).any(|(link, _)| self.shared[link].0 > 0.0) {
+        if self.loads(sent).any(|(link, _)| self.shared[link].long > 0.0) {
             Meets::LongFlows
         } else if self.loads(sent).any(|(_, load)| load > LOADED) {
             Meets::Load
@@ -194,7 +225,7 @@ impl<'a> Completions<'a> {
     /// Share of its packets that the queue of a link drops.
     fn drop_ratio(&self, link: usize) -> f64 {
         let model = &self.links[link];
-        if self.shared[link].0 <= 0.0 {
+        if self.shared[link].long <= 0.0 {
             return 0.0;
         }
         let packets = model.load_bps / (model.rate_bps * model.packet_s);
@@ -227,7 +258,7 @@ impl<'a> Completions<'a> {
     /// A link with the rate and queue that the other flows leave.
     fn left(&self, sent: &Sent<'_>, link: usize, data: bool, run: u64) -> LinkSpec {
         let (spec, model) = (&self.spec.links[link], &self.links[link]);
-        let (long, load) = (self.shared[link].0, self.load(link, sent.data_bps));
+        let (long, load) = (self.shared[link].long, self.load(sent, link, sent.data_bps));
         // The schedules of a link hold for the whole run, and this is the link of one phase.
         let mut left = LinkSpec { rate_schedule: None, delay_schedule: None, ..spec.clone() };
         let draws = Stream::new(run, Purpose::Arrival, link as u64);

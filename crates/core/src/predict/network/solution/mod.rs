@@ -6,6 +6,7 @@ pub mod batch;
 pub mod bbr_limit;
 pub mod class;
 pub mod completion;
+pub mod overlap;
 pub mod provided;
 pub mod refusal;
 pub mod solver;
