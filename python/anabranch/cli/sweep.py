@@ -158,10 +158,8 @@ def _print_summary(result: "SweepResult") -> None:
     if summary.is_empty():
         tell("No run has a result yet.")
         return
-    conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
-    failures = result.failures  # whose values may be the only others
-    keys = [key for key in (*conditions, *treatments) if len({*summary[key].unique(), *failures[key].unique()}) > 1]
-    given = [key for key in keys if key in conditions]
+    given = [key for key in result.varied if key in result.document["conditions"]]
+    keys = [*given, *(key for key in result.varied if key not in given)]
     # The treatments of a condition stand below one another, for they are what is compared.
     if given:
         first = summary.select(given).unique(maintain_order=True)

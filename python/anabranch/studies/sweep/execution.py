@@ -97,16 +97,17 @@ class _Work:
         self._again: deque[Chunk] = deque()
         self._per_run_s = CHUNK_S
         self._flushed_at = time.monotonic()
-        self._total = self._done = self._failed = self._recalled = 0
+        self._total = self._done = self._failed = self._kept = 0
 
     def run(self, numbers: Iterable[int]) -> None:
         """Execute the runs that are not finished. Runs in real time come last, one after another."""
-        left = [number for number in numbers if number not in self._store.finished]
+        wanted = list(numbers)
+        left = [number for number in wanted if number not in self._store.finished]
         apart: dict[bool, list[int]] = {False: [], True: []}
         for number in left:
             apart[ENGINES[self._sweep.run(number).engine].in_real_time].append(number)
-        self._total, self._done, self._failed, self._recalled = len(left), 0, 0, 0
-        with Shown(len(left), self._show) as shown:
+        self._total, self._done, self._failed, self._kept = len(wanted), 0, 0, len(wanted) - len(left)
+        with Shown(len(wanted), self._show) as shown:
             for in_real_time, own in apart.items():
                 if not own or self._stop.is_set():
                     continue
@@ -154,7 +155,7 @@ class _Work:
 
     def _size(self, workers: Workers) -> int:
         """Runs of the next chunk; small ones at the end, so that no worker is busy long after the others."""
-        fair = -(-(self._total - self._done) // (2 * workers.capacity()))
+        fair = -(-(self._total - self._kept - self._done) // (2 * workers.capacity()))
         return max(1, min(int(CHUNK_S / self._per_run_s), LARGEST_CHUNK, fair))
 
     def _chunk(self, size: int) -> Chunk | None:
@@ -185,8 +186,7 @@ class _Work:
             self._waiting[run_hash].append(number)
         elif self._store.knows(run_hash):
             self._store.recall(run_hash, number)
-            self._total -= 1
-            self._recalled += 1
+            self._kept += 1
         else:
             self._waiting[run_hash] = [number]
             self._ready.append(Task(run_hash, run.engine, json_text(spec)))
@@ -211,7 +211,9 @@ class _Work:
         self._store.add(batch, numbers)
 
     def _say(self, shown: Shown, lacking: str) -> None:
+        kept = f" ({self._kept} kept)" if self._kept else ""
         failed = f", {self._failed} failed" if self._failed else ""
         rate = self._done / max(shown.elapsed_s(), 1e-9)
-        shown.skip(self._recalled)
-        shown.show(self._done, f"{self._done} of {self._total} runs{failed}{lacking}", f"{rate:.3g} runs/s")
+        ended = self._kept + self._done
+        shown.skip(self._kept)
+        shown.show(self._done, f"{ended} of {self._total} runs{kept}{failed}{lacking}", f"{rate:.3g} runs/s")
