@@ -1,5 +1,8 @@
 """Reports, figures and tables of a sweep."""
 
+import re
+import shlex
+from html import unescape
 from pathlib import Path
 
 import polars as pl
@@ -110,6 +113,33 @@ def test_a_duration_of_many_seconds_is_reported(tmp_path: Path, capsys: pytest.C
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[2:5]] == ["20 s", "2000 s", "1 h"]
     assert status(["report", out]) == 0
     assert status(["export", out]) == 0
+
+
+def test_a_message_about_a_sweep_names_its_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not the run directory that its results become for a moment."""
+    sweep(tmp_path, seeds=1).execute(tmp_path / "out", jobs=1)
+    assert status(["export", str(tmp_path / "out"), "--format", "htsim"]) == 1
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'out'}: run 0 has flows without a size")
+    assert not (tmp_path / "out" / "htsim").exists()
+
+
+def test_a_report_shows_the_command_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one, with its options; for a sweep in Python, one that does the same."""
+    path, out = str(plan(tmp_path, seeds=1, stacks=["newreno"], losses=(0.01,))), str(tmp_path / "out")
+    for more in ([], ["-j", "1"]):
+        words = ["sweep", path, "-o", out, *more]
+        monkeypatch.setattr("sys.argv", ["anabranch", *words])
+        assert status(words) == 0
+        assert shown_command(tmp_path) == shlex.join(["anabranch", *words])
+    Sweep.load(path).execute(out, jobs=1)
+    assert shown_command(tmp_path) == shlex.join(["anabranch", "sweep", path, "-o", out])
+
+
+def shown_command(folder: Path) -> str:
+    assert status(["report", str(folder / "out"), "-o", str(folder / "x.html")]) == 0
+    found = re.search(r'<pre class="command"><code>(.*?)</code>', (folder / "x.html").read_text(encoding="utf-8"))
+    assert found
+    return unescape(found[1])
 
 
 def test_a_report_takes_limits_of_several_units_as_they_are_written(tmp_path: Path) -> None:

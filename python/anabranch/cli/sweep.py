@@ -1,6 +1,7 @@
 """``anabranch sweep``."""
 
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import json_text, say, tell
 from anabranch.foundation import examples
-from anabranch.foundation.input_files import stem
+from anabranch.foundation.input_files import shown, stem
 from anabranch.foundation.text_table import TextTable, count, percent, print_table, quantity
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def sweep(
         until=seeds.until,
         max_seeds=seeds.max_seeds,
         show_progress=True,
+        command=["anabranch", *map(shown, sys.argv[1:])],
     )
     if output.json:
         print(json_text(result.to_json()))

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
@@ -44,11 +44,13 @@ def execute(
     until: str | None = None,
     max_seeds: int | None = None,
     show_progress: bool = True,
+    command: Sequence[str] = (),
 ) -> SweepResult:
     """Run what is not finished in the directory yet. Ctrl-C ends early and keeps what is finished (``interrupted``).
 
     ``jobs`` is the number of runs at a time on this machine, by default the number of its cores. ``cluster`` is the address of a dask scheduler
     whose workers run them instead. Neither changes results. ``until`` (``"ci < 2 %"``) adds seeds, at most ``max_seeds`` for a cell.
+    ``command`` is the command line that reports show.
 
     Raises:
         SweepError: an argument cannot be used, or the cluster cannot.
@@ -65,7 +67,7 @@ def execute(
     refuse_after_fork()
     stop = Event()
     notes = []
-    with Store(directory, sweep) as store, Interruptible(stop):
+    with Store(directory, sweep, command) as store, Interruptible(stop):
         notes += [f"{path} was damaged and has been removed; its runs are run again." for path in store.damaged]
         work = _Work(sweep, store, stop, jobs or os.cpu_count() or 1, cluster, show_progress)
         work.run(sweep.numbers())

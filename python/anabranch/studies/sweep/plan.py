@@ -308,6 +308,7 @@ class Sweep:
         until: str | None = None,
         max_seeds: int | None = None,
         show_progress: bool = False,
+        command: Sequence[str] = (),
     ) -> "SweepResult":
         """Run what is not finished in the directory yet, as :func:`anabranch.studies.sweep.execution.execute` does."""
         from anabranch.studies.sweep.execution import execute
@@ -320,6 +321,7 @@ class Sweep:
             until=until,
             max_seeds=max_seeds,
             show_progress=show_progress,
+            command=command,
         )
 
     def _error(self, *problems: Problem) -> PlanError:

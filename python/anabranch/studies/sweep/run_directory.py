@@ -57,7 +57,7 @@ def write(result: SweepResult, folder: Path) -> None:
         "engine": engines + IN_A_SWEEP,  # a report offers to replay the runs of a directory, and this one is not kept
         "scenario": document["document"],
         "scenario_hash": document["document_hash"],
-        "command": ["anabranch", "sweep", document["plan"]],
+        "command": document.get("command") or ["anabranch", "sweep", document["plan"], "-o", str(result.directory)],
         "keys": list(names.values()),
         "treatments": [names[key] for key in keys if key in document["treatments"]],
         "topology": document["topology"],
