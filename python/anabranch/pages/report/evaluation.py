@@ -90,7 +90,7 @@ class Evaluation:
         """
         flows = _sums(self.runs.flows, [*RUN, *self.by], _OF_FLOWS, "of_flows")
         links = _sums(self.runs.links, RUN[:2], _OF_LINKS, "of_links")
-        runs = flows.join(links, on=RUN[:2], how="left").join(self.groups, on=self.by)
+        runs = flows.join(links, on=RUN[:2], how="left").join(self.groups, on=self.by, how="left")
         hashes = runs.select(CONDITION, hash=runs.select(TREATMENT, "seed", "of_flows", "of_links").hash_rows())
         of_conditions = hashes.group_by(CONDITION).agg(pl.col("hash").sort())
         return {condition: tuple(own) for condition, own in of_conditions.iter_rows()}
