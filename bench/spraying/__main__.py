@@ -1,4 +1,4 @@
-"""Run sweeps/spraying.toml, and write the tables of docs/models/who-survives-spraying.md and their file.
+"""Run sweeps/detectors.toml, and write the tables of docs/models/who-survives-spraying.md and their file.
 
 Stopped, the same command continues. A finished sweep takes a second.
 """

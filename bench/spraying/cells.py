@@ -6,7 +6,7 @@ import polars as pl
 
 from anabranch.results.statistics import half_width
 
-PLAN = Path(__file__).resolve().parents[2] / "sweeps" / "spraying.toml"
+PLAN = Path(__file__).resolve().parents[2] / "sweeps" / "detectors.toml"
 SIZES = {"10 kB": 10_000, "100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
 """The transfers. The plan's greatest size is that of the long flow, which does not finish."""
 CONDITION = ("paths", "delays", "loss_percent", "select")

@@ -59,6 +59,12 @@ def test_an_example_is_copied_with_the_files_that_it_names(desk: Path, capsys: p
     assert "slow-start: is an example; write example:slow-start" in capsys.readouterr().err
 
 
+def test_a_plan_is_copied_and_can_be_swept(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["init", "example:random-loss"]) == 0
+    assert "Run it: anabranch sweep random-loss.toml" in capsys.readouterr().err
+    assert status(["sweep", "random-loss.toml", "--dry-run"]) == 0
+
+
 def test_a_notebook_is_copied_and_jupyter_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,3 +99,4 @@ def test_names_of_examples_are_distinct() -> None:
         home = examples.files(folder)
         root = Path(__file__).parents[2] / folder
         assert sorted(home.values()) == sorted(root.rglob("*.toml"))
+    assert not examples.files("scenarios").keys() & examples.files("sweeps").keys()

@@ -14,6 +14,7 @@ from anabranch.compile.run import compile_run
 from anabranch.engines.control import Congestion, Control
 from anabranch.runs import RunError
 from anabranch.scenario import Scenario, ScenarioError
+from anabranch.scenario.controls import METHODS
 
 Table = Mapping[str, object]
 
@@ -128,13 +129,21 @@ def test_a_problem_of_the_class_ends_the_run_with_its_time_and_line(directory: P
         ("none.py:Reno", "none.py: cannot be read"),
         ("controls.py:Rneo", 'controls.py: has no class Rneo; did you mean "Reno"?'),
         ("broken.py:Reno", "broken.py:2: is not Python"),
+        ("typo.py:Typo", 'typo.py:3: Typo.avoid_congestions is never called; did you mean "avoid_congestion"?'),
     ],
 )
 def test_what_is_no_class_in_a_file_is_refused(directory: Path, python: str, problem: str) -> None:
     (directory / "broken.py").write_text("class Reno:\n    def (\n")
+    (directory / "typo.py").write_text(
+        "class Typo:\n    def step(self): ...\n    def avoid_congestions(self, ack, growth): ...\n"
+    )
     with pytest.raises(ScenarioError) as refused:
         scenario(directory, python)
     assert problem in str(refused.value)
+
+
+def test_the_methods_that_may_be_misspelt_are_those_of_the_class() -> None:
+    assert set(METHODS) == {name for name, one in vars(Control).items() if not name.startswith("_") and callable(one)}
 
 
 def test_a_class_of_another_kind_is_refused_before_the_run(directory: Path) -> None:

@@ -22,7 +22,7 @@ def init(
         Parameter(name=["--output", "-o"], group=OUTPUT, help="The file (default: of the name, in this directory)."),
     ] = None,
 ) -> int:
-    """Write a commented scenario to start from, an example or a notebook; without a name, list them.
+    """Write a commented scenario to start from, an example, a plan of a sweep or a notebook; without a name, list them.
 
     A file that exists is never replaced.
     """
@@ -40,7 +40,7 @@ def init(
     for path in texts:
         tell(path)
     if source.suffix != ".ipynb":
-        say(f"Run it: anabranch run {target}")
+        say(f"Run it: anabranch {'sweep' if examples.is_plan(source) else 'run'} {target}")
     elif missing("notebook"):
         say(f"Install Jupyter, then open it: {command('notebook')}; jupyter lab {target}")
     else:
@@ -60,11 +60,12 @@ def _source(name: str) -> Path:
     from anabranch.scenario import starters
 
     if name.startswith(examples.PREFIX):
-        return examples.resolved(Path(name))
+        is_plan = name.removeprefix(examples.PREFIX) in examples.files(examples.SWEEPS)
+        return examples.resolved(Path(name), examples.SWEEPS if is_plan else examples.SCENARIOS)
     known = starters.files() | examples.notebooks()
     if name in known:
         return known[name]
-    if name in examples.files(examples.SCENARIOS):
+    if any(name in examples.files(folder) for folder in examples.FOLDERS):
         raise UsageError(f"{name}: is an example; write {examples.PREFIX}{name}")
     raise UsageError(f"{name}: is nothing to start from; {suggest(name, known)}")
 
@@ -80,7 +81,6 @@ def _list() -> None:
         tell(f"  {name:22}{examples.title(path)}")
     for folder, runs in ((examples.SCENARIOS, "run"), (examples.SWEEPS, "sweep")):
         if known := examples.files(folder):
-            also = ", and anabranch init copies" if folder == examples.SCENARIOS else ""
-            tell(f"\nExamples, which anabranch {runs} takes as {examples.PREFIX}NAME{also}:")
+            tell(f"\nExamples, which anabranch {runs} takes as {examples.PREFIX}NAME, and anabranch init copies:")
         for name, path in known.items():
             tell(f"  {name:22}{examples.title(path)}")

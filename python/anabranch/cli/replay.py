@@ -48,6 +48,7 @@ def replay(
     The run is simulated again, packet by packet, to the end of the span. A run with a Python control is refused without --run-control.
     """
     from anabranch.pages.replay import record, write
+    from anabranch.results import manifest
 
     for_s = seconds("--for", length)
     if for_s <= 0:
@@ -59,6 +60,8 @@ def replay(
             raise UsageError(f"--film {film}: must end in .png; ffmpeg -i FILE.png FILE.mp4 converts it")
         require("a film", "figures")
         output = film
+    if not directory.is_dir():  # which comes before what is wrong with a file in it
+        raise manifest.unreadable(directory, FileNotFoundError(ENOENT, strerror(ENOENT), str(directory)))
     target, named = output or directory / "replay.html", is_outside(output, [directory])
     require_writable(target, named=named)
     recording = record(

@@ -155,6 +155,7 @@ def run(
         _print_tables(result)
     if directory is not None and result.directory == directory:
         say(f"Run directory: {directory}")
+        _say_what_is_replaced(result, directory)
         if page is not None and page.exists():
             say(f"Report:        {page}")
             say_what_lacks()
@@ -229,6 +230,20 @@ def _say_what_is_left_out(result: "Result") -> None:
 
     for one in result.refused:
         say(f"Left out: {described(one['variant'], one['why'])}")
+
+
+def _say_what_is_replaced(result: "Result", directory: Path) -> None:
+    """Say that other results stood in the directory, and which of its files may still be theirs."""
+    if result.replaced is None:
+        return
+    command = " ".join(result.replaced.get("command") or ["Python"])
+    others = sorted(
+        {path.name for path in directory.iterdir()}
+        - {Path(name).parts[0] for name in result.manifest["files"]}
+        - {"manifest.json"}
+    )
+    beside = f"; not replaced: {', '.join(others)}" if others else ""
+    say(f"Replaced:      the results of other runs ({command}){beside}")
 
 
 def _say_what_is_kept(result: "Result", directory: Path | None) -> None:

@@ -24,6 +24,11 @@ def files(folder: str) -> dict[str, Path]:
     return {path.stem: path for path in sorted(found)}
 
 
+def is_plan(path: Path) -> bool:
+    """Whether an example is the plan of a sweep."""
+    return path in files(SWEEPS).values()
+
+
 def resolved(path: Path, folder: str = SCENARIOS) -> Path:
     """The file that ``example:NAME`` means; any other path as it is.
 

@@ -84,6 +84,8 @@ class Result:
 
     temporary: TemporaryDirectory[str] | None = None
     """A directory that lives as long as the result."""
+    replaced: Mapping[str, Any] | None = None
+    """The manifest of other runs whose result stood in the directory before, and was replaced."""
 
     def __init__(
         self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0, thread_gains: Sequence[float] = ()

@@ -17,7 +17,7 @@ PREDICTED = (
     "Low and high: 90 % of single runs of the packet engine lie between them. They are known of single flows; "
     "flows.parquet has those of all."
 )
-SLOWDOWN = "Slowdown: completion time over that in an idle network."
+SLOWDOWN = "Slowdown: completion time over that in an idle network with the same paths. Compare routings by times."
 DELAY = "Delay: one way, from host to host, of a flow's data packets; mean over flows and seeds, most of any packet."
 FIRST_TO_LAST = "First to last: from the start of the first flow to the end of the last."
 NONE_COUNTS = "No completion times: all flows with a size started during the warm-up."

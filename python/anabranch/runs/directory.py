@@ -92,8 +92,12 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
 
     def takes(self, manifest: dict[str, Any]) -> bool:
         """Whether a result takes the former one's place: an interrupted one does not replace a complete one."""
-        former = _read(self._folder)
+        former = self.former()
         return former is None or is_interrupted(former) or not is_interrupted(manifest)
+
+    def former(self) -> dict[str, Any] | None:
+        """The manifest of the result that stands in the directory; ``None`` without one that can be read."""
+        return _read(self._folder)
 
     def publish(self, manifest: dict[str, Any]) -> None:
         """Put the new result, which :meth:`new_result` has the folder of, in the place of the former one.

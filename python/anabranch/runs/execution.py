@@ -3,11 +3,12 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES, Engine
@@ -197,7 +198,7 @@ def _result(
         result = Result(Path(temporary.name), manifest, again)
         result.temporary = temporary
         return result
-    failure = None
+    former, failure = own.former(), None
     if report is not None and finished:
         try:
             report([folder], folder / REPORT, destination=plan.directory)
@@ -207,4 +208,13 @@ def _result(
     if failure is not None:
         raise failure
     gains = [one.run.thread_gain for one in finished if one.run.thread_gain is not None]
-    return Result(plan.directory, manifest, again, gains)
+    result = Result(plan.directory, manifest, again, gains)
+    if former is not None and _what_ran(former) != _what_ran(manifest):
+        result.replaced = former
+    return result
+
+
+def _what_ran(manifest: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells results of other runs from these: the scenario, the engine and the seeds."""
+    runs = manifest.get("runs") or []
+    return manifest.get("scenario_hash"), manifest.get("engine"), {run.get("seed") for run in runs}

@@ -79,6 +79,9 @@ class Scenario:
             raise ScenarioError(
                 [Problem((), f"is nested more than {MOST_DEPTH} deep; write it with fewer levels")], source
             )
+        if "scenario" in document and not {"topology", "traffic"} & document.keys():
+            plan = f"is the plan of a sweep, not a scenario: run anabranch sweep {self.source}"
+            raise ScenarioError([Problem((), plan)], source)
         problems, sweeps = walk.examine(self.document, Variant)
         self._matrix = walk.dimensions(sweeps)
         problems += [

@@ -2,6 +2,7 @@
 
 import ast
 import base64
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,6 +61,12 @@ class ProgramControl(Table):
         return self._compiled
 
 
+METHODS = ("on_ack", "avoid_congestion", "on_congestion", "undo", "on_recovered", "on_idle")
+"""What the engine calls of a control in Python (:class:`anabranch.engines.control.Control`)."""
+_ALIKE = 0.8
+"""Of names, from 0 to 1: what is as near to a method's name and is none must be a mistake."""
+
+
 class PythonControl(Table):
     """A congestion control in Python: a class derived from ``anabranch.Control``. It runs some twenty times slower than others."""
 
@@ -76,15 +83,34 @@ class PythonControl(Table):
             raise ValueError(f'python = "{self.python}": must be a file and a class, such as "my_cc.py:MyControl"')
         source = input_files.text((info.context or {}).get("directory", Path()) / file, LARGEST_FILE)
         try:
-            classes = [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+            classes = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
             raise ValueError(f"{file}{line}: is not Python ({getattr(error, 'msg', error)})") from None
         if name not in classes:
-            raise ValueError(f"{file}: has no class {name}; {suggest(name, classes) if classes else 'it has none'}")
+            raise ValueError(
+                f"{file}: has no class {name}; {suggest(name, list(classes)) if classes else 'it has none'}"
+            )
+        _refuse_misspelt(file, classes[name])
         self._compiled = {"python": source, "class": name, "file": file}
         return self
 
     def compiled(self) -> dict[str, Any]:
         """The file's text and name, and the name of the class."""
         return self._compiled
+
+
+def _refuse_misspelt(file: str, control: ast.ClassDef) -> None:
+    """Refuse a method whose name is nearly that of one that the engine calls: it would never be called.
+
+    Raises:
+        ValueError: names the file, the line, the class and the method.
+    """
+    for one in control.body:
+        if not isinstance(one, ast.FunctionDef) or one.name in METHODS:
+            continue
+        if near := get_close_matches(one.name, METHODS, 1, _ALIKE):
+            raise ValueError(
+                f'{file}:{one.lineno}: {control.name}.{one.name} is never called; did you mean "{near[0]}"? '
+                "A method of your own needs a name less like it."
+            )

@@ -41,7 +41,7 @@ def figures(e: Evaluation) -> list[Figure]:
         found.append(figure("completion", measure, sized, _finished(sized)))
     slow = sized.drop_nulls("idle_fct_s").with_columns(slowdown=pl.col("fct_s") / pl.col("idle_fct_s"))
     if slow["slowdown"].count() >= LEAST_COMPLETED:
-        caption = "Completion time over that in an idle network. " + _finished(slow)
+        caption = "Completion time over that in an idle network with the same paths. " + _finished(slow)
         found.append(figure("slowdown", Measure("slowdown", "Slowdown of a flow", ""), slow, caption))
     lasting = flows.with_columns(goodput_bps=statistics.lasting_goodput(["variant", "stack"])).drop_nulls("goodput_bps")
     if largest(lasting.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:

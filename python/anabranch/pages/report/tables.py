@@ -176,7 +176,7 @@ def completions(e: Evaluation) -> ReportTable | None:
             Column(
                 f"Slowdown, {name}",
                 "",
-                f"Completion time over that in an idle network: {name} over the flows. {AT_LEAST}",
+                f"Completion time over that in an idle network with the same paths: {name} over the flows. {AT_LEAST}",
                 _bounded(f"slowdown_{what}", "", 1.0),
                 _text_of_bounded,
             )

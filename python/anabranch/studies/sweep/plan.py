@@ -99,6 +99,9 @@ class Sweep:
         """
         self.source = input_files.shown(source)
         self._text = text
+        if "scenario" not in document and {"topology", "traffic"} & document.keys():
+            scenario = f'is a scenario, not the plan of a sweep: run anabranch run {self.source}, or write a plan with scenario = "{self.source}"'
+            raise self._error(Problem((), scenario))
         written = self._written(document)
         self.links = written.links
         self.engines: list[str] = list(written.engines)
@@ -337,7 +340,10 @@ class Sweep:
                 for key in document
                 if key not in fields
             ]
-            raise self._error(*unknown, *from_validation(error, document)) from None
+            others = [
+                one for one in from_validation(error, document) if one.path not in {wrong.path for wrong in unknown}
+            ]
+            raise self._error(*unknown, *others) from None
 
     def _read_scenario(self, directory: Path, name: str) -> str:
         try:
