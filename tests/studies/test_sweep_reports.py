@@ -111,7 +111,7 @@ def test_a_duration_of_many_seconds_is_reported(tmp_path: Path, capsys: pytest.C
     out = str(tmp_path / "out")
     assert status(["sweep", str(tmp_path / "plan.toml"), "-o", out]) == 0
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[2:5]] == ["20 s", "2000 s", "1 h"]
-    assert status(["report", out]) == 0
+    assert status(["report", out, "-o", str(tmp_path / "report.html")]) == 0
     assert status(["export", out]) == 0
 
 
