@@ -69,7 +69,7 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["replay", "none", "-o", "missing/x.html"],
+        ["replay", ".", "-o", "missing/x.html"],
         ["report", "none", "-o", "missing/x.html"],
         ["figure", "none", "-o", "missing/x.svg"],
         ["routes", "none", "--picture", "missing/x.svg"],
