@@ -69,7 +69,7 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["replay", "none", "-o", "missing/x.html"],
+        ["replay", ".", "-o", "missing/x.html"],
         ["report", "none", "-o", "missing/x.html"],
         ["figure", "none", "-o", "missing/x.svg"],
         ["routes", "none", "--picture", "missing/x.svg"],
@@ -170,6 +170,12 @@ def test_a_directory_named_after_a_path_that_is_no_text_is_text(scenario: Path, 
         (1.0, "bit/s", "1 bit/s"),
         (9.731e6, "bit/s", "9.731 Mbit/s"),
         (0.0012, "s", "1.2 ms"),
+        (5e-10, "s", "500 ps"),
+        (999.96, "s", "1000 s"),
+        (2000.0, "s", "2000 s"),
+        (3600.0, "s", "1 h"),
+        (9999.6, "s", "2.778 h"),
+        (-72000.0, "s", "-20 h"),
         (None, "s", "-"),
     ],
 )
@@ -385,7 +391,7 @@ def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Sign
     assert process.returncode == 130
     assert "Interrupted: 0 of 20 runs complete" in messages
     assert re.search(r"ospf +0 of \d+ ", table)
-    assert re.search(r"Not among them: (\d+) of \1 runs, which were interrupted", table)
+    assert re.search(r"Not among them: \d+ of 20 runs, which were interrupted", table)
     statuses = {run["status"] for run in json.loads((tmp_path / "out" / "manifest.json").read_text())["runs"]}
     assert statuses == {"interrupted"}
 

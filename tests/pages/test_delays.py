@@ -1,6 +1,7 @@
 """The report's figures of delays: from columns that a run has only if it asks for them."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,9 +12,9 @@ from anabranch.results.delays import DELAYS
 from tests.report_fixture import replace_table, write_run_directory
 
 
-def with_delays(directory: Path) -> Path:
+def with_delays(directory: Path, **options: Any) -> Path:
     """A run directory whose flow number n has delays of 10 + n ms, and percentiles of twice, three and four times that."""
-    write_run_directory(directory)
+    write_run_directory(directory, **options)
     flows = pl.read_parquet(directory / "flows.parquet")
     delay = (10 + pl.col("flow")) / 1000
     factors = dict(zip(DELAYS, (1.0, 1.0, 2.0, 3.0, 4.0), strict=True))

@@ -11,6 +11,7 @@ import pytest
 
 from anabranch.cli import status
 from anabranch.pages.report import figure_files, page
+from tests.pages.test_delays import with_delays
 from tests.report_fixture import write_run_directory
 
 MM_PER_INCH = 25.4
@@ -73,10 +74,11 @@ def test_an_axis_has_its_unit_where_the_heading_has_none(run: Path, tmp_path: Pa
     [
         (["drop-tail limit=1000 packets", "codel limit=1000 packets"], 0, 18 * 5),
         ([f"queue {number} · route" for number in range(20)], 1, 2 * 11),
+        ([f"limit={number} kB · fq-codel" for number in range(100, 112)], 1, 2 * 11),
     ],
 )
 def test_names_of_bars_do_not_overlap(routings: list[str], along: int, least: float, tmp_path: Path) -> None:
-    """Upright bars have room for a parameter of 18 letters, lying ones for both lines of a name."""
+    """Upright bars have room for a parameter of 18 letters, lying ones for both lines of a name. Twelve names have too little room beside each other."""
     run = write_run_directory(tmp_path / "run", stacks=["cubic"], routings=routings, seeds=1)
     figure_files.write(figure_files.figures([run])["goodput"], tmp_path / "x.svg", 170.0)
     texts = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8")).iter("{http://www.w3.org/2000/svg}text")
@@ -85,6 +87,31 @@ def test_names_of_bars_do_not_overlap(routings: list[str], along: int, least: fl
     places = sorted(float(re.findall(r"[\d.]+", text.attrib["transform"])[along]) for text in names)
     assert min(after - before for before, after in pairwise(places)) >= least
     assert max(len(line) for text in names for line in text.itertext()) <= 18
+
+
+@pytest.mark.parametrize(("name", "width"), [("goodput", 88.0), ("goodput", 170.0), ("delay", 170.0)])
+@pytest.mark.parametrize("keys", [["queue"], ["queue", "way", "load"]])
+def test_the_lines_of_a_name_are_centred_on_their_bar(name: str, width: float, keys: list[str], tmp_path: Path) -> None:
+    routings = [" · ".join(f"{key} {number}" for key in keys) for number in range(20)]
+    run = with_delays(tmp_path / "run", stacks=["cubic"], routings=routings, seeds=1)
+    figure_files.write(figure_files.figures([run])[name], tmp_path / "x.svg", width)
+    drawing = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8"))
+    (axis,) = (
+        part
+        for part in drawing.iter("{http://www.w3.org/2000/svg}g")
+        if part.attrib.get("class") == "mark-group role-axis" and "queue 19" in " ".join(part.itertext())
+    )
+    ticks = [height_of(tick) for tick in axis.iter("{http://www.w3.org/2000/svg}line")]
+    for text in axis.iter("{http://www.w3.org/2000/svg}text"):
+        if "queue" in "".join(text.itertext()):
+            lines = max(len(text), 1)
+            assert lines == len(keys)
+            middle = height_of(text) + (lines - 1) * 13 / 2 - 3  # the base of a line of 11 pixels is below its middle
+            assert min(abs(middle - tick) for tick in ticks) < 2
+
+
+def height_of(element: ET.Element) -> float:
+    return float(re.findall(r"[\d.]+", element.attrib["transform"])[1])
 
 
 def test_panels_with_long_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:

@@ -546,7 +546,7 @@ class TestPage:
         replace_table(directory / "flows.parquet", sized)
         e = evaluation.read([directory])
         assert e.summary["goodput_bps"].to_list() == [None, None]
-        assert [answer.of(outcome) for outcome in outcomes.outcomes(e)] == [None]
+        assert [answer.of(e, outcome) for outcome in outcomes.outcomes(e)] == [None]
 
     def test_every_table_that_is_cut_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Twelve variants, of which tables show five: those of the answer and of the states of controls too."""
@@ -555,7 +555,7 @@ class TestPage:
         variants = pl.Series(range(12), dtype=pl.UInt32)
         states = pl.DataFrame({"variant": variants}).with_columns(stack=pl.lit("bbr"), state=pl.lit("drain"), share=0.1)
         (outcome,) = outcomes.outcomes(e)
-        ranking = answer.of(outcome)
+        ranking = answer.of(e, outcome)
         assert ranking is not None
         shown = [ranking.table, tables.summary(e), tables.states(replace(e, runs=replace(e.runs, states=states)))]
         for table in shown:

@@ -351,6 +351,58 @@ def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_pat
     assert "Variant</button>" not in html
 
 
+PROBE = {"from": "s2", "to": "d2", "transport": "udp", "packet": "100 bytes", "constant": "8kbps"}
+
+
+def said(directory: Path) -> str:
+    html = report.write([directory], directory / "report.html").read_text(encoding="utf-8")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html[html.index("<main>") :]))
+
+
+def test_a_probe_beside_tcp_ranks_nothing(tmp_path: Path) -> None:
+    """It carries 8 kbit/s in each queue and with each stack. Its delays differ, so the queues changed much."""
+    document = {
+        "topology": {
+            "generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "5Mbps", "bottleneck_delay": "5ms"},
+            "queue": [{"limit": "50 packets"}, "fq-codel", "cake"],
+        },
+        "traffic": [
+            {"name": "upload", "from": "s1", "to": "d1", "bulk": True, "stack": ["cubic", "newreno"]},
+            {"name": "probe", **PROBE},
+        ],
+        "run": {"duration": "5s", "warm_up": "1s", "delays": True},
+    }
+    Scenario(document).run(directory=tmp_path)
+    seen = said(tmp_path)
+    assert re.search(r"under \d of 3 conditions?", seen)
+    assert "changed nothing" not in seen
+    ranked = seen[seen.index("ranked within each condition") : seen.index("What the columns mean")]
+    assert "upload" in ranked
+    assert "probe" not in ranked
+
+
+@pytest.mark.parametrize(
+    ("delay", "limit", "changes"), [(["5ms", "9ms"], "5 packets", True), ("5ms", ["5 packets", "9 packets"], False)]
+)
+def test_conditions_are_the_same_if_all_numbers_are(
+    tmp_path: Path, delay: object, limit: object, changes: bool
+) -> None:
+    """Of two routings over the only path by UDP: the goodput is the same in any case."""
+    document = {
+        "topology": {
+            "links": [{"source": "s2", "target": "d2", "capacity": "5Mbps", "delay": delay}],
+            "queue": {"limit": limit},
+        },
+        "routing": {"ospf": {"metric": "ospf"}, "hops": {"metric": "hop-count"}},
+        "traffic": [{**PROBE, "routing": ["ospf", "hops"]}],
+        "run": {"duration": "5s", "delays": True},
+    }
+    Scenario(document).run(directory=tmp_path)
+    seen = said(tmp_path)
+    assert "equal under" in seen
+    assert ("1 of 2 conditions changed nothing" in seen) != changes
+
+
 def test_engines_are_conditions(tmp_path: Path) -> None:
     """The page says which stack is best by each engine, not which engine carries the most."""
     document = {

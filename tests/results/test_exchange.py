@@ -52,4 +52,14 @@ def test_htsims_reader_finds_the_flows_that_ran(tmp_path: Path) -> None:
 def test_flows_without_a_size_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Scenario.from_toml(TEXT).run(seed=1, directory=tmp_path / "run")
     assert status(["export", str(tmp_path / "run"), "--format", "htsim"]) == 1
-    assert "has flows without a size, which htsim does not know" in capsys.readouterr().err
+    assert "run 0 has flows without a size, which htsim does not know" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "htsim").exists()
+
+
+@pytest.mark.parametrize("form", ["htsim", "iperf3"])
+def test_runs_without_tcp_are_refused(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    probe = TEXT.replace("flows = 2", 'transport = "udp"\nconstant = "8kbps"').replace('stagger = "100ms"', "")
+    Scenario.from_toml(probe).run(seed=1, directory=tmp_path / "run")
+    assert status(["export", str(tmp_path / "run"), "--format", form]) == 1
+    assert f"has no TCP flow; there is nothing to write as {form}" in capsys.readouterr().err
+    assert not (tmp_path / "run" / form).exists()

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,21 @@ def test_two_signals_at_once_keep_the_tables_of_a_run(tmp_path: Path, gap_s: flo
     assert "Goodput" in printed
     assert "Interrupted: " in said
     assert Result.load(out).flows.height > 0
+
+
+def test_a_second_interrupted_command_counts_of_all_runs(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "line.toml", tmp_path / "out"
+    scenario.write_text(LINE + "seeds = 5000\n", encoding="utf-8")
+    command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(out), "-j", "1"]
+    for before in ("", r"\d+ runs? of 5000 had been finished before\."):
+        had = size_of_finished_runs(out)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            while process.poll() is None and size_of_finished_runs(out) <= had:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate()
+        assert process.returncode == 130
+        assert re.search(rf"{before}[^\0]*\d+ of 5000 runs complete", said), said
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -85,6 +101,10 @@ def test_nohup_goes_on_without_a_terminal(tmp_path: Path) -> None:
         process.send_signal(signal.SIGHUP)
         process.communicate()
     assert process.returncode == 0
+
+
+def size_of_finished_runs(out: Path) -> int:
+    return sum(one.stat().st_size for one in out.glob(".anabranch/finished/**/*") if one.is_file())
 
 
 def wait_for_a_finished_run(out: Path) -> None:

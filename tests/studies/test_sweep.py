@@ -371,15 +371,19 @@ def test_a_damaged_part_of_a_former_plan_is_made_anew(tmp_path: Path, damage: Ca
     assert_frame_equal(again.links, links)
 
 
-def test_progress_of_a_changed_plan_counts_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two more seeds for each of 4 cells: 8 runs are new, and 8 are there already. These say nothing of the time that is left."""
+def test_progress_of_a_changed_plan_counts_all_runs_and_times_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two more seeds for each of 4 cells: 8 runs are new, and 8 are there already. These say nothing of the time that is left, and the total is fixed."""
     said: list[str] = []
     monkeypatch.setattr(
         Shown, "show", lambda shown, done, what, rate: said.append(f"{what}: {done / shown._total:.0%}")
     )
     sweep(tmp_path, losses=(0.01, 0.02)).execute(tmp_path / "out", jobs=1)
+    said.clear()
     sweep(tmp_path, losses=(0.01, 0.02), seeds=4).execute(tmp_path / "out", jobs=1)
-    assert said[-1] == "8 of 8 runs: 100%"
+    assert said[-1] == "16 of 16 runs (8 kept): 100%"
+    assert all(" of 16 runs" in line for line in said)
 
 
 def test_a_changed_file_of_the_scenario_changes_its_runs(tmp_path: Path, executed: list[str]) -> None:
@@ -671,6 +675,20 @@ def test_the_summary_names_the_only_value_that_has_results(tmp_path: Path, capsy
     _title, head, row, *_ = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "start"
     assert row.split()[:3] == ["0", "s", "1"]
+
+
+def test_tables_have_the_keys_of_the_plan_before_a_second_value_has_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupted sweep may have one cell: without its stack and loss, nobody knows what the row is of."""
+    monkeypatch.setattr(Sweep, "numbers", lambda sweep: [0])
+    out = str(tmp_path / "out")
+    assert status(["sweep", str(plan(tmp_path)), "--out", out, "-j", "1"]) == 0
+    _title, head, row, *_ = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["loss", "stack", "runs"]
+    assert row.split()[:3] == ["0.01", "newreno", "1"]
+    assert status(["export", out, "-o", str(tmp_path / "csv")]) == 0
+    assert {"loss", "stack"} <= set(pl.read_csv(tmp_path / "csv" / "summary.csv").columns)
 
 
 @pytest.mark.parametrize(

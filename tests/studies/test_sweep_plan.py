@@ -97,6 +97,20 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
     assert numbers == set(range(6 * found.cells))
 
 
+@pytest.mark.parametrize("seeds", [1, 2, 5, 12])
+def test_the_runs_so_far_are_a_fair_sample(tmp_path: Path, seeds: int) -> None:
+    """A sweep may be interrupted after any run: until then, no cell has more than twice the runs of another."""
+    found = sweep(tmp_path, seeds=seeds, engines=["packet", "predict"])
+    order = found.numbers()
+    assert sorted(order) == list(range(found.planned))
+    had = np.zeros(found.cells, int)
+    for number in order:
+        cell, seed = found.cell_and_seed(number)
+        assert seed == had[cell], "seeds in their order"
+        had[cell] += 1
+        assert had.max() <= max(1, 2 * had.min())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,9 +1,14 @@
 """Reports, figures and tables of a sweep."""
 
+import re
+import shlex
+from html import unescape
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import assume, example, given, reject
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from anabranch.cli import status
@@ -16,6 +21,18 @@ from anabranch.studies.sweep import (
     run_directory,
 )
 from tests.sweep_plans import plan, sweep
+
+_WRITTEN = {
+    "s": units.DURATIONS,
+    "bit/s": units.RATES,
+    "bytes": ("bytes", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"),
+    "packets": ("packets", "packet"),
+    "m": units.LENGTHS,
+    "m/s": ("m/s", "km/s"),
+    "a second": ("/s", "/ms", "/min"),
+}
+_UNITS = {written: quantity for quantity in units.QUANTITIES for written in _WRITTEN[quantity[2]]}
+"""The quantity of every unit that a scenario takes."""
 
 
 def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
@@ -72,6 +89,57 @@ def test_a_report_tells_values_of_many_digits_apart(tmp_path: Path) -> None:
     run_directory.write(result, tmp_path / "swept")
     written = {variant.values["size"] for variant in report_of([tmp_path / "swept"]).variants}
     assert {units.size(text) for text in written} == {units.size(text) for text in texts}
+
+
+@given(st.sampled_from(sorted(_UNITS)), st.integers(0, 2**63) | st.integers(0, 9999), st.integers(-20, 20))
+@example("s", 2000, 0)
+def test_a_scenario_takes_every_quantity_as_a_report_writes_it(written_unit: str, digits: int, exponent: int) -> None:
+    """Over all units and magnitudes: the text that a report writes has the value to the last digit."""
+    parse, scale, base = _UNITS[written_unit]
+    try:
+        exact = parse(f"{digits}e{exponent} {written_unit}")
+    except units.UnitError:
+        reject()  # more than the core holds, or finer
+    assume(exact <= units.LARGEST - 2**10)  # a double has 53 bits, and may be more than the most
+    value = float(exact / scale)
+    assert float(parse(run_directory.with_unit(value, base)) / scale) == value
+
+
+def test_a_duration_of_many_seconds_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["20s", "2000s", "1h"]
+    plan(tmp_path, seeds=1, engines=["predict"], stacks=["newreno"], losses=(0.01,), more=f"run.duration = {texts}")
+    out = str(tmp_path / "out")
+    assert status(["sweep", str(tmp_path / "plan.toml"), "-o", out]) == 0
+    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[2:5]] == ["20 s", "2000 s", "1 h"]
+    assert status(["report", out, "-o", str(tmp_path / "report.html")]) == 0
+    assert status(["export", out]) == 0
+
+
+def test_a_message_about_a_sweep_names_its_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not the run directory that its results become for a moment."""
+    sweep(tmp_path, seeds=1).execute(tmp_path / "out", jobs=1)
+    assert status(["export", str(tmp_path / "out"), "--format", "htsim"]) == 1
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'out'}: run 0 has flows without a size")
+    assert not (tmp_path / "out" / "htsim").exists()
+
+
+def test_a_report_shows_the_command_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last one, with its options; for a sweep in Python, one that does the same."""
+    path, out = str(plan(tmp_path, seeds=1, stacks=["newreno"], losses=(0.01,))), str(tmp_path / "out")
+    for more in ([], ["-j", "1"]):
+        words = ["sweep", path, "-o", out, *more]
+        monkeypatch.setattr("sys.argv", ["anabranch", *words])
+        assert status(words) == 0
+        assert shown_command(tmp_path) == shlex.join(["anabranch", *words])
+    Sweep.load(path).execute(out, jobs=1)
+    assert shown_command(tmp_path) == shlex.join(["anabranch", "sweep", path, "-o", out])
+
+
+def shown_command(folder: Path) -> str:
+    assert status(["report", str(folder / "out"), "-o", str(folder / "x.html")]) == 0
+    found = re.search(r'<pre class="command"><code>(.*?)</code>', (folder / "x.html").read_text(encoding="utf-8"))
+    assert found
+    return unescape(found[1])
 
 
 def test_a_report_takes_limits_of_several_units_as_they_are_written(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ COMMANDS = {
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "export": "Write the tables of a run directory as CSV files, or its flows for other tools.",
     "figure": "Draw a figure of the report into a file for a paper; without --output, list the figures.",
-    "init": "Write a commented scenario to start from, an example or a notebook; without a name, list them.",
+    "init": "Write a commented scenario to start from, an example, a plan of a sweep or a notebook; without a name, list them.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
     "plan": "Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.",
     "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",

@@ -1,5 +1,7 @@
 """``anabranch replay``."""
 
+from errno import ENOENT
+from os import strerror
 from pathlib import Path
 from typing import Annotated
 

@@ -146,7 +146,7 @@ def run(
     )
     _say_of_engine(result)
     if result.kept_runs:
-        say(f"{count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
+        say(f"{count(result.kept_runs, 'run')} of {result.manifest['planned_runs']} had been finished before.")
     wanted = work.threads or 1
     most = max((one["threads"] for one in result.manifest["runs"]), default=wanted)
     if most < wanted:

@@ -1,6 +1,7 @@
 """Results on the command line: run directories, and directories of sweeps as such."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,12 @@ def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
     refuse_repeated(paths)
     with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:
-        yield [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(paths)]
+        try:
+            yield [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(paths)]
+        except ValueError as error:  # a message names the sweep's directory, which ends the path of the copy
+            copies = rf"{re.escape(folder)}/\d+(?=/)"
+            error.args = tuple(re.sub(copies, "", arg) if isinstance(arg, str) else arg for arg in error.args)
+            raise
 
 
 def is_outside(output: Path | None, directories: Sequence[Path]) -> bool:

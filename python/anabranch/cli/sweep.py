@@ -1,6 +1,7 @@
 """``anabranch sweep``."""
 
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, Whole, at_least
 from anabranch.cli.output import json_text, say, tell
 from anabranch.foundation import examples
-from anabranch.foundation.input_files import stem
+from anabranch.foundation.input_files import shown, stem
 from anabranch.foundation.text_table import TextTable, count, percent, print_table, quantity
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def sweep(
         until=seeds.until,
         max_seeds=seeds.max_seeds,
         show_progress=True,
+        command=["anabranch", *map(shown, sys.argv[1:])],
     )
     if output.json:
         print(json_text(result.to_json()))
@@ -158,10 +160,8 @@ def _print_summary(result: "SweepResult") -> None:
     if summary.is_empty():
         tell("No run has a result yet.")
         return
-    conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
-    failures = result.failures  # whose values may be the only others
-    keys = [key for key in (*conditions, *treatments) if len({*summary[key].unique(), *failures[key].unique()}) > 1]
-    given = [key for key in keys if key in conditions]
+    given = [key for key in result.varied if key in result.document["conditions"]]
+    keys = [*given, *(key for key in result.varied if key not in given)]
     # The treatments of a condition stand below one another, for they are what is compared.
     if given:
         first = summary.select(given).unique(maintain_order=True)

@@ -8,6 +8,12 @@ from anabranch.foundation.printable import printable, printable_line
 
 LEFT = 3
 """The number of columns that are usually texts, and so aligned to the left."""
+_PREFIXES = [
+    *(("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)),
+    *(("m", 1e-3), ("u", 1e-6), ("n", 1e-9), ("p", 1e-12)),
+]
+_ROUNDED_UP = 1 - 5e-5
+"""From this share of a power of ten on, a number with four digits is shown as the power."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,18 @@ def display_width(text: str) -> int:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with four digits and a prefix of its unit; ``-`` for an unknown one, 0 for less than 1 bit/s."""
+    """A number with four digits and a prefix of its unit; ``-`` for an unknown one, 0 for less than 1 bit/s.
+
+    Times of whole hours, and all from 10,000 s on, are in hours: a scenario takes no kiloseconds.
+    """
     if value is None:
         return "-"
     if unit == "bit/s" and abs(value) < 1:
         return f"0 {unit}"
-    prefixes = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
-    prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * (1 - 5e-5)), ("", 1.0))
+    if unit == "s" and value and (abs(value) >= 1e4 * _ROUNDED_UP or value % 3600 == 0):
+        return f"{value / 3600:.4g} h"
+    prefixes = _PREFIXES[_PREFIXES.index(("", 1.0)) :] if unit == "s" else _PREFIXES
+    prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * _ROUNDED_UP), ("", 1.0))
     return f"{value / scale:.4g} {prefix}{unit}"
 
 

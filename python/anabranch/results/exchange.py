@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from anabranch.foundation.folders import Folder
 from anabranch.foundation.output_files import unwritable, unwritable_below
 from anabranch.results.result import Result, ResultError
@@ -24,6 +26,7 @@ def write(run_directory: Path, output: Path, form: str, *, of: Path | None = Non
         anabranch.foundation.output_files.FileError: a file cannot be written.
     """
     result = Result.load(run_directory)
+    _require(result, form)  # before there is a folder
     folder = Folder.at(output, of or output)
     files = []
     try:
@@ -37,9 +40,19 @@ def write(run_directory: Path, output: Path, form: str, *, of: Path | None = Non
             files.append(output / name)
     except OSError as error:
         raise unwritable_below(folder, error) from None
-    if not files:
-        raise ResultError(f"{run_directory}: has no TCP flow; there is nothing to write as {form}")
     return files
+
+
+def _require(result: Result, form: str) -> None:
+    """Refuse a result without TCP flows, and for htsim one with a flow that has no size: htsim's flows end."""
+    flows = result.flows.drop_nulls("stack")
+    if flows.is_empty():
+        raise ResultError(f"{result.directory}: has no TCP flow; there is nothing to write as {form}")
+    endless = flows.filter(pl.col("size_bytes").is_null()) if form == "htsim" else flows.clear()
+    if endless.height:
+        raise ResultError(
+            f"{result.directory}: run {endless['run'][0]} has flows without a size, which htsim does not know; give their [[traffic]] a size"
+        )
 
 
 def _iperf3(result: Result) -> Iterator[tuple[str, str]]:
@@ -117,19 +130,11 @@ def _sums(streams: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _htsim(result: Result) -> Iterator[tuple[str, str]]:
-    """The flows of each run as a connection matrix: hosts have the numbers of a comment, starts count microseconds.
-
-    Raises:
-        ResultError: a flow has no size; htsim's flows end.
-    """
+    """The flows of each run as a connection matrix: hosts have the numbers of a comment, starts count microseconds."""
     for run in result.manifest["runs"]:
         flows = result.flows.filter(run=run["run"]).drop_nulls("stack").sort("start_s", "flow").to_dicts()
         if not flows:
             continue
-        if any(flow["size_bytes"] is None for flow in flows):
-            raise ResultError(
-                f"{result.directory}: run {run['run']} has flows without a size, which htsim does not know; give their [[traffic]] a size"
-            )
         hosts = {
             name: number for number, name in enumerate(sorted({flow[end] for flow in flows for end in ("src", "dst")}))
         }

@@ -74,9 +74,11 @@ def _summary(runs: Runs, notes: tuple[str, ...]) -> TextTable:
     if limits:
         notes += (limiting.NOTE,)
     interrupted = int(runs.table["interrupted"].sum())
+    planned = sum(source.planned for source in runs.sources)
     if interrupted:
+        begun = f"; {planned - runs.table.height} had not begun" if planned > runs.table.height else ""
         notes += (
-            f"Not among them: {interrupted} of {runs.table.height} runs, which were interrupted; flows.parquet has their flows.",
+            f"Not among them: {interrupted} of {planned} runs, which were interrupted{begun}. flows.parquet has their flows.",
         )
     if statistics.seeds_agree(runs.flows):
         notes += (statistics.SEEDS_AGREE,)

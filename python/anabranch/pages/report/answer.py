@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import Measure, three_digits
+from anabranch.pages.report.evaluation import Evaluation
 from anabranch.pages.report.outcomes import OutcomeMeasure
 from anabranch.pages.report.parts import Column, ReportTable, count, first_rows, get
 from anabranch.pages.report.treatments import CONDITION, TREATMENT
@@ -29,7 +30,7 @@ class Answer:
     """The name of the outcome: chooses the words."""
     conditions: int
     same: int
-    """How many of the conditions have the results of an earlier one, treatment by treatment and seed by seed: they count once."""
+    """How many of the conditions have the results of an earlier one in all measured numbers, treatment by treatment and seed by seed: they count once."""
     contested: int
     """Under how many of the other conditions two treatments or more have a value. Only there is one of them the best."""
     tied: int
@@ -56,9 +57,9 @@ class Answer:
     table: ReportTable | None
 
 
-def of(outcome: OutcomeMeasure) -> Answer | None:
+def of(e: Evaluation, outcome: OutcomeMeasure) -> Answer | None:
     """The answer by one outcome; nothing if no treatment has a value of it."""
-    ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
+    ranked = comparison.rank(outcome.ranked, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     if ranked.is_empty():
         return None
     shown = outcome.shown
@@ -70,7 +71,7 @@ def of(outcome: OutcomeMeasure) -> Answer | None:
 
     conditions = ranked[CONDITION].unique(maintain_order=True).to_list()
     first = ranked.filter(pl.col(CONDITION) == conditions[0]).to_dicts()
-    distinct = _distinct(outcome.values, conditions)
+    distinct = _distinct(e, conditions)
     ranked_once = ranked.filter(pl.col(CONDITION).is_in(distinct))
     seconds = {row[CONDITION]: row for row in ranked_once.filter(pl.col("rank") == 2).to_dicts()}
     tied = {condition for condition, row in seconds.items() if is_equal(row)}
@@ -101,13 +102,11 @@ def of(outcome: OutcomeMeasure) -> Answer | None:
     )
 
 
-def _distinct(values: pl.DataFrame, conditions: Sequence[str]) -> list[str]:
+def _distinct(e: Evaluation, conditions: Sequence[str]) -> list[str]:
     """The conditions without those that have the results of an earlier one."""
-    kept: dict[Hashable, str] = {}
-    parts = values.sort(TREATMENT, "seed", "value").partition_by(CONDITION, as_dict=True)
+    kept: dict[tuple[int, ...], str] = {}
     for condition in conditions:
-        own = parts[(condition,)]
-        kept.setdefault(tuple(own.select(TREATMENT, "seed", "value").rows()), condition)
+        kept.setdefault(e.measured[condition], condition)
     return list(kept.values())
 
 

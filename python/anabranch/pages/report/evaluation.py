@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from anabranch.pages.report import treatments
+from anabranch.pages.report.treatments import CONDITION, TREATMENT
 from anabranch.results import run_directory, statistics
 from anabranch.results.run_directory import Runs
 
@@ -17,6 +18,11 @@ NO_STACK = "UDP"
 """The name in place of a stack for flows that have none."""
 RUN = ("source", "run", "seed")
 """The columns that identify a run."""
+
+
+_OF_FLOWS = {*RUN, "flow", "variant"}
+_OF_LINKS = {*RUN[:2], "variant", "capacity_bps", "delay_s"}
+"""Numbers of the tables that are not measured; the number of a link tells it from others of the run."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,19 @@ class Evaluation:
         rows = runs.select(*RUN, *self.by, value=column, **ends)
         return rows.join(predicted, on=RUN, maintain_order="left").join(self.groups, on=self.by, maintain_order="left")
 
+    @cached_property
+    def measured(self) -> dict[str, tuple[int, ...]]:
+        """For each condition the hashes of its runs: of treatment, seed, and all measured numbers of flows and links.
+
+        Conditions that change nothing have the same ones.
+        """
+        flows = _sums(self.runs.flows, [*RUN, *self.by], _OF_FLOWS, "of_flows")
+        links = _sums(self.runs.links, RUN[:2], _OF_LINKS, "of_links")
+        runs = flows.join(links, on=RUN[:2], how="left").join(self.groups, on=self.by, how="left")
+        hashes = runs.select(CONDITION, hash=runs.select(TREATMENT, "seed", "of_flows", "of_links").hash_rows())
+        of_conditions = hashes.group_by(CONDITION).agg(pl.col("hash").sort())
+        return {condition: tuple(own) for condition, own in of_conditions.iter_rows()}
+
     @property
     def has_several_seeds(self) -> bool:
         """Whether some variant has more than one complete run."""
@@ -108,6 +127,13 @@ def evaluate(runs: Runs) -> Evaluation:
     runs = replace(runs, flows=runs.flows.with_columns(pl.col("stack").fill_null(NO_STACK)))
     stack_keys = _stack_keys(runs, summary)
     return Evaluation(runs, by, stack_keys, _named(runs, summary, stack_keys), _named(runs, times, stack_keys))
+
+
+def _sums(rows: pl.DataFrame, by: Sequence[str], without: set[str], name: str) -> pl.DataFrame:
+    """For each group a number that is the same for the same numbers in its rows, in any order: the sum of their hashes."""
+    numbers = [column for column, kind in rows.schema.items() if kind.is_numeric() and column not in without]
+    hashed = rows.with_columns(rows.select(numbers).hash_rows().alias(name))
+    return hashed.group_by(by).agg(pl.col(name).sum())
 
 
 def _grouping(runs: Runs) -> list[str]:

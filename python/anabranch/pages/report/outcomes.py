@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.pages.report import chart
 from anabranch.pages.report.chart import Measure
-from anabranch.pages.report.evaluation import RUN, Evaluation
+from anabranch.pages.report.evaluation import NO_STACK, RUN, Evaluation
 from anabranch.pages.report.parts import largest
 from anabranch.results import statistics
 
@@ -31,6 +31,13 @@ class OutcomeMeasure:
     counted: str
     values: pl.DataFrame
     most_is_best: bool
+
+    @property
+    def ranked(self) -> pl.DataFrame:
+        """The rows of ``values`` that rank treatments. The goodput of UDP is the rate of its source: where TCP runs as well, it ranks nothing."""
+        is_tcp = pl.col("stack") != NO_STACK
+        found = self.values.filter(is_tcp) if self.most_is_best else self.values
+        return self.values if found.is_empty() else found
 
     @property
     def column(self) -> str:

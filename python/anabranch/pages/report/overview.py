@@ -39,7 +39,7 @@ def _bars(e: Evaluation, outcome: OutcomeMeasure) -> Figure:
     layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": longest(e.stacks)}
     layout |= (
         {"bars": rows.height}
-        if rows.height <= chart.UPRIGHT_BARS
+        if chart.are_upright(shown["group"])
         else {"height": chart.height_of_bars(shown["group"]) + 60}
     )
     title = ", ".join([key for key in e.runs.keys if key not in e.stack_keys] + e.by[2:])

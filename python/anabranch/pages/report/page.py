@@ -41,7 +41,7 @@ def render(run_directories: Sequence[Path], destination: Path | None = None) -> 
     return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[facts.of(source, index, runs, destination) for index, source in enumerate(runs.sources)],
-        answers=[answer.of(outcome) for outcome in judged],
+        answers=[answer.of(e, outcome) for outcome in judged],
         seeds_agree=statistics.SEEDS_AGREE if statistics.seeds_agree(runs.flows) else "",
         unfinished=_unfinished(e.whole_times),
         unranked=_unranked(e.whole_times, judged),

@@ -164,7 +164,7 @@ def winners(runs: Runs, outcome: OutcomeMeasure, x: ConditionAxis, y: ConditionA
         x: the condition across.
         y: the condition upwards.
     """
-    values, shown = outcome.values, outcome.shown
+    values, shown = outcome.ranked, outcome.shown
     place = values.group_by(CONDITION, maintain_order=True).agg(pl.col("variant").first())
     ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     second = ranked.filter(pl.col("rank") == 2).select(

@@ -54,7 +54,7 @@ def _points(outcome: OutcomeMeasure, cost: Cost) -> pl.DataFrame:
     """A row for each condition and treatment: ``panel``, ``treatment``, ``stack``, means, ends of intervals, ``on_front``."""
     key = ["source", "run", "seed", "stack", TREATMENT, CHOICE, CONDITION]
     # Rows that differ in more than treatment and condition are of one group: their mean counts.
-    y = outcome.values.group_by(key, maintain_order=True).agg(y=pl.col("value").mean())
+    y = outcome.ranked.group_by(key, maintain_order=True).agg(y=pl.col("value").mean())
     x = cost.values.group_by(key, maintain_order=True).agg(x=pl.col("value").mean())
     both = y.join(x, on=key, maintain_order="left").drop_nulls(["x", "y"])
     rows = []

@@ -103,9 +103,11 @@ class _Pilots:
 
     def run(self, engine: str, numbers: list[int]) -> None:
         """Run one of each of several points."""
-        step = len(self._sweep.seeds)
+        of_points: dict[int, int] = {}
+        for number in numbers:
+            of_points.setdefault(self._sweep.run(number).point, number)
         with closing(Processes(1)) as workers, StatusLine() as line:
-            for place, number in enumerate(numbers[::step][:PILOTS]):
+            for place, number in enumerate([*of_points.values()][:PILOTS]):
                 if place and time.monotonic() > self._end:
                     return
                 began = time.perf_counter()

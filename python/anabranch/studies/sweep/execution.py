@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
@@ -44,11 +44,13 @@ def execute(
     until: str | None = None,
     max_seeds: int | None = None,
     show_progress: bool = True,
+    command: Sequence[str] = (),
 ) -> SweepResult:
     """Run what is not finished in the directory yet. Ctrl-C ends early and keeps what is finished (``interrupted``).
 
     ``jobs`` is the number of runs at a time on this machine, by default the number of its cores. ``cluster`` is the address of a dask scheduler
     whose workers run them instead. Neither changes results. ``until`` (``"ci < 2 %"``) adds seeds, at most ``max_seeds`` for a cell.
+    ``command`` is the command line that reports show.
 
     Raises:
         SweepError: an argument cannot be used, or the cluster cannot.
@@ -65,7 +67,7 @@ def execute(
     refuse_after_fork()
     stop = Event()
     notes = []
-    with Store(directory, sweep) as store, Interruptible(stop):
+    with Store(directory, sweep, command) as store, Interruptible(stop):
         notes += [f"{path} was damaged and has been removed; its runs are run again." for path in store.damaged]
         work = _Work(sweep, store, stop, jobs or os.cpu_count() or 1, cluster, show_progress)
         work.run(sweep.numbers())
@@ -97,16 +99,17 @@ class _Work:
         self._again: deque[Chunk] = deque()
         self._per_run_s = CHUNK_S
         self._flushed_at = time.monotonic()
-        self._total = self._done = self._failed = self._recalled = 0
+        self._total = self._done = self._failed = self._kept = 0
 
     def run(self, numbers: Iterable[int]) -> None:
         """Execute the runs that are not finished. Runs in real time come last, one after another."""
-        left = [number for number in numbers if number not in self._store.finished]
+        wanted = list(numbers)
+        left = [number for number in wanted if number not in self._store.finished]
         apart: dict[bool, list[int]] = {False: [], True: []}
         for number in left:
             apart[ENGINES[self._sweep.run(number).engine].in_real_time].append(number)
-        self._total, self._done, self._failed, self._recalled = len(left), 0, 0, 0
-        with Shown(len(left), self._show) as shown:
+        self._total, self._done, self._failed, self._kept = len(wanted), 0, 0, len(wanted) - len(left)
+        with Shown(len(wanted), self._show) as shown:
             for in_real_time, own in apart.items():
                 if not own or self._stop.is_set():
                     continue
@@ -154,7 +157,7 @@ class _Work:
 
     def _size(self, workers: Workers) -> int:
         """Runs of the next chunk; small ones at the end, so that no worker is busy long after the others."""
-        fair = -(-(self._total - self._done) // (2 * workers.capacity()))
+        fair = -(-(self._total - self._kept - self._done) // (2 * workers.capacity()))
         return max(1, min(int(CHUNK_S / self._per_run_s), LARGEST_CHUNK, fair))
 
     def _chunk(self, size: int) -> Chunk | None:
@@ -185,8 +188,7 @@ class _Work:
             self._waiting[run_hash].append(number)
         elif self._store.knows(run_hash):
             self._store.recall(run_hash, number)
-            self._total -= 1
-            self._recalled += 1
+            self._kept += 1
         else:
             self._waiting[run_hash] = [number]
             self._ready.append(Task(run_hash, run.engine, json_text(spec)))
@@ -211,7 +213,9 @@ class _Work:
         self._store.add(batch, numbers)
 
     def _say(self, shown: Shown, lacking: str) -> None:
+        kept = f" ({self._kept} kept)" if self._kept else ""
         failed = f", {self._failed} failed" if self._failed else ""
         rate = self._done / max(shown.elapsed_s(), 1e-9)
-        shown.skip(self._recalled)
-        shown.show(self._done, f"{self._done} of {self._total} runs{failed}{lacking}", f"{rate:.3g} runs/s")
+        ended = self._kept + self._done
+        shown.skip(self._kept)
+        shown.show(self._done, f"{ended} of {self._total} runs{kept}{failed}{lacking}", f"{rate:.3g} runs/s")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -192,12 +193,22 @@ class Sweep:
         return [key for key, value in asked.items() if value]
 
     def numbers(self) -> list[int]:
-        """The numbers of all runs, in an order in which the runs so far are a fair sample (:func:`anabranch.runs.jobs.spread`).
+        """The numbers of all runs, in an order in which the runs so far are a fair sample.
 
-        The runs of a point come one after the other, because they share much of their compiled form.
+        All points have their turn (:func:`anabranch.runs.jobs.spread`) with the first seed, then with as many further seeds as they have had.
+        So no cell has more than twice the runs of another. Of one turn, the runs of a point are neighbours, as they share much of their
+        compiled form.
         """
-        own = len(self.engines) * len(self.seeds)
-        return [point * own + index for point in spread(self.points) for index in range(own)]
+        engines, count = len(self.engines), len(self.seeds)
+        order = spread(self.points)
+        ends = [min(2**turn, count) for turn in range((count - 1).bit_length() + 1)]
+        return [
+            self.number(point * engines + engine, seed)
+            for begin, end in pairwise([0, *ends])
+            for point in order
+            for engine in range(engines)
+            for seed in range(begin, end)
+        ]
 
     def run(self, number: int) -> NumberedRun:
         """The run of a number. Numbers from :attr:`planned` on have further seeds (:meth:`seed`)."""
@@ -269,6 +280,7 @@ class Sweep:
         """The entries of ``sweep.json`` about the plan."""
         keys = [key for axis in self._axes for key in axis.keys]
         first = [unit(label(value)) for axis in self._axes for value in axis.rows[0]]
+        varied = [column.name for table in self._tables for column in table if column.n_unique() > 1]
         names = [name for names in self._names for name in names]
         case = self.case(0)
         return {
@@ -285,6 +297,7 @@ class Sweep:
             "conditions": self.conditions,
             "keys": dict(zip(names, keys, strict=True)),
             "units": {name: one for name, one in zip(names, first, strict=True) if one},
+            "varied": [*(["engine"] if len(self.engines) > 1 else []), *varied],
             "links": self.links,
             "planned_runs": self.planned,
         }
@@ -298,6 +311,7 @@ class Sweep:
         until: str | None = None,
         max_seeds: int | None = None,
         show_progress: bool = False,
+        command: Sequence[str] = (),
     ) -> "SweepResult":
         """Run what is not finished in the directory yet, as :func:`anabranch.studies.sweep.execution.execute` does."""
         from anabranch.studies.sweep.execution import execute
@@ -310,6 +324,7 @@ class Sweep:
             until=until,
             max_seeds=max_seeds,
             show_progress=show_progress,
+            command=command,
         )
 
     def _error(self, *problems: Problem) -> PlanError:
@@ -459,7 +474,7 @@ class Sweep:
 
     @cached_property
     def _case_again(self) -> Callable[[int], Case]:
-        """:meth:`case`, for the runs of a point, which come one after the other."""
+        """:meth:`case`, for runs of a point that come one after the other."""
         return lru_cache(maxsize=1)(self.case)
 
     def _values(self) -> set[str]:

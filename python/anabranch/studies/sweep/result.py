@@ -38,6 +38,12 @@ class SweepResult:
         """The columns that tell runs apart besides the seed: the engine, treatments and conditions."""
         return ["engine", *self.document["treatments"], *self.document["conditions"]]
 
+    @property
+    def varied(self) -> list[str]:
+        """The keys with several values in the plan, even if only one of them has a result so far."""
+        named = self.document.get("varied", self.keys)  # earlier versions did not name them
+        return [key for key in self.keys if key in named]
+
     def scan(self, table: str = FLOWS) -> pl.LazyFrame:
         """A table (``flows`` or ``links``), its rows in any order. The checksums of its files are verified; rows are read when they are wanted.
 

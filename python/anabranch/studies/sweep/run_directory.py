@@ -25,7 +25,7 @@ _SUFFIXES = {"a second": "/s"}
 
 
 def write(result: SweepResult, folder: Path) -> None:
-    """Write the complete runs of a sweep as a run directory into a new folder. Keys that all runs share are left out.
+    """Write the complete runs of a sweep as a run directory into a new folder. Keys with one value in the plan are left out.
 
     Raises:
         SweepError: no run is complete.
@@ -35,7 +35,7 @@ def write(result: SweepResult, folder: Path) -> None:
     complete = result.flows.filter(pl.col("status") == COMPLETE)
     if complete.is_empty():
         raise SweepError(f"{result.directory}: has no complete run; there is nothing to report")
-    keys = [key for key in result.keys if complete[key].n_unique() > 1]
+    keys = result.varied
     names = dict(zip(keys, plain_names(keys), strict=True))
     runs = complete.unique("run", keep="first", maintain_order=True)
     try:
@@ -57,7 +57,7 @@ def write(result: SweepResult, folder: Path) -> None:
         "engine": engines + IN_A_SWEEP,  # a report offers to replay the runs of a directory, and this one is not kept
         "scenario": document["document"],
         "scenario_hash": document["document_hash"],
-        "command": ["anabranch", "sweep", document["plan"]],
+        "command": document.get("command") or ["anabranch", "sweep", document["plan"], "-o", str(result.directory)],
         "keys": list(names.values()),
         "treatments": [names[key] for key in keys if key in document["treatments"]],
         "topology": document["topology"],

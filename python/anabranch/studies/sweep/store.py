@@ -64,12 +64,13 @@ class Store(AbstractContextManager["Store"]):
     ``finished`` has the numbers of the runs that need not be run, and ``damaged`` the files that were removed because they were damaged.
     """
 
-    def __init__(self, path: Path, sweep: Sweep) -> None:
-        """Takes this directory and plan."""
+    def __init__(self, path: Path, sweep: Sweep, command: Sequence[str] = ()) -> None:
+        """Takes this directory and plan, and the command that the directory is to name."""
         self.path = path
         self.finished: set[int] = set()
         self.damaged: list[Path] = []
         self._sweep = sweep
+        self._command = list(command)
         self._folder = Folder(path)
         self._workspace = self._folder.inside(WORKSPACE)
         self._lock = Lock(self._workspace.path / _LOCK, of=path)
@@ -202,6 +203,10 @@ class Store(AbstractContextManager["Store"]):
                 for part in _parts(self._folder, name):
                     self._keep(name, part)
             document = {"format": FORMAT, **self._sweep.document(), "fingerprint": self._sweep.fingerprint}
+        else:
+            document = former
+        document = {**document, "command": self._command}
+        if document != former:
             self._folder.write(PLAN, checksums.sealed_json(document))
         for file in self._kept_files(LINKS):
             self._where[LINKS] |= dict.fromkeys(self._hashes(file), file)

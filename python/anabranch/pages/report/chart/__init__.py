@@ -5,7 +5,7 @@ same colour in all charts, if they get the same list of stacks. Columns may have
 own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
-from anabranch.pages.report.chart.bars import UPRIGHT_BARS, goodput_bars, height_of_bars, measure_bars
+from anabranch.pages.report.chart.bars import are_upright, goodput_bars, height_of_bars, measure_bars
 from anabranch.pages.report.chart.colours import DASHES, PALETTE, distinct_colours, stack_colour
 from anabranch.pages.report.chart.empirical import distributions
 from anabranch.pages.report.chart.load_map import link_map
@@ -19,8 +19,8 @@ from anabranch.pages.report.chart.trade_off import pareto
 __all__ = [
     "DASHES",
     "PALETTE",
-    "UPRIGHT_BARS",
     "Measure",
+    "are_upright",
     "by_size",
     "delay_ranges",
     "digits",

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
 
 from anabranch.pages.report.chart.colours import stack_colour
 from anabranch.pages.report.chart.measure import Measure, rate, three_digits
-from anabranch.pages.report.parts import largest
+from anabranch.pages.report.parts import largest, longest
 from anabranch.pages.report.vega_lite import Specification, calculate, layered, mark, nominal, quantitative
 
-UPRIGHT_BARS = 16
+_MOST_UPRIGHT = 16
+_ROOM, _CHARACTER = 580, 6
+"""Pixels between the axis and the end of a chart as wide as a page of text, and of a character of a name."""
 _HEADROOM = 1.08
 """The axis of upright bars ends at this multiple of the highest bar or interval."""
-_LINES = r"split(datum.label, regexp(' · | (?=\\S+=)'))"
+_LINE_END = r" · | (?=\S+=)"
 """A line for each key of a group's name, and for each parameter of a value: names beside each other have little room."""
-_LYING = {"labelExpr": "split(datum.label, ' · ')", "labelLimit": 240}
-_BAR, _LINE = 17, 15
-"""Pixels of a lying bar, and of a line of a group's name."""
+_UPRIGHT = {"labelAngle": 0, "labelExpr": "split(datum.label, regexp('" + _LINE_END.replace("\\", "\\\\") + "'))"}
+_BAR, _LINE, _LETTERS = 17, 15, 13
+"""Pixels of a lying bar, and of a line of a group's name with the gap to those of other groups and without."""
+LYING = {
+    "labelExpr": "split(datum.label, ' · ')",
+    "labelLimit": 240,
+    "labelLineHeight": _LETTERS,
+    # Vega has the first line beside the bar. Half of the others must be above it.
+    "labelOffset": {
+        "condition": {"test": "true", "expr": f"-{_LETTERS / 2} * (length(split(datum.label, ' · ')) - 1)"},
+        "value": 0,
+    },
+}
+"""The axis of the names of lying bars: a line for each key, in the middle beside the bar."""
 
 
 def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
@@ -66,10 +80,9 @@ def measure_bars(
         pl.col("mean", "half", "low", "high").round_sig_figs(5),
         text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String),
     )
-    # Beside each other while there is room for the numbers above them, else below each other.
-    upright = rows.height <= UPRIGHT_BARS
+    upright = are_upright(rows["x"])
     group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
-    axis = {"labelAngle": 0, "labelExpr": _LINES} if upright else _LYING
+    axis = _UPRIGHT if upright else LYING
     place = {group: nominal("x", title=x_title, sort=None, axis=axis)}
     if rows["x"].is_duplicated().any():  # a bar alone is above its name
         place[offset] = nominal("stack", sort=list(stacks))
@@ -94,6 +107,13 @@ def measure_bars(
     labels = mark("text", {**place, value: quantitative("end"), "text": nominal("text")}, *ends, fontSize=11, **beside)
     layers = [drawn, *([intervals] if rows["half"].count() else []), labels]
     return layered(layers, rows, width=640, height=300 if upright else height_of_bars(rows["x"]))
+
+
+def are_upright(groups: pl.Series) -> bool:
+    """Whether bars stand beside each other, one for each name of a group: while there is room for the numbers above them and the names below."""
+    names = groups.cast(pl.String).unique().to_list()
+    lines = [line for name in names for line in re.split(_LINE_END, name)]
+    return groups.len() <= _MOST_UPRIGHT and _CHARACTER * longest(lines) * len(names) <= _ROOM
 
 
 def height_of_bars(groups: pl.Series) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from anabranch.pages.report.chart.bars import height_of_bars
+from anabranch.pages.report.chart.bars import LYING, height_of_bars
 from anabranch.pages.report.chart.colours import stack_colour
 from anabranch.pages.report.chart.measure import Measure
 from anabranch.pages.report.parts import largest, smallest
@@ -34,8 +34,7 @@ def delay_ranges(table: pl.DataFrame, shown: Measure, *, stacks: Sequence[str]) 
     least, most = smallest(rows["median"]), largest(rows["p99"])
     wide = least > 0 and most > 30 * least
     scale = {"type": "log", "nice": True} if wide else {"type": "linear", "zero": True, "nice": True}
-    axis = {"labelExpr": "split(datum.label, ' · ')", "labelLimit": 240}
-    place = {"y": nominal("group", title=None, sort=None, axis=axis)}
+    place = {"y": nominal("group", title=None, sort=None, axis=LYING)}
     if rows["group"].is_duplicated().any():
         place["yOffset"] = nominal("stack", sort=list(stacks))
     tooltip = [
