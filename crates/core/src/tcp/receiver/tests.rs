@@ -260,3 +260,17 @@ fn a_duplicate_takes_the_place_of_a_block_beside_a_timestamp() {
     assert_eq!(ack.sack.all(), [(0, 1), (6, 7), (4, 5)]);
     assert_eq!(ack.sack.slots()[3], (0, 0));
 }
+
+/// RFC 9293 section 3.10.7.4: an ACK that stands before what is acknowledged is answered. Linux answers one in half a second.
+#[test]
+fn an_ack_of_the_sender_that_data_has_overtaken_is_answered_once_in_half_a_second() {
+    let policy = AckSpec::QuickAck(quick_ack::Parameters::default()).build(ReceiverContext::of_window(100));
+    let mut receiver = Receiver::new(true, policy);
+    let at = |milliseconds| Time::ZERO + Duration::from_millis(milliseconds);
+    assert!(!receiver.on_bare_ack(at(0), 0), "it comes first");
+    receiver.on_segment(at(1), &data(0)).unwrap();
+    assert!(receiver.on_bare_ack(at(2), 0));
+    assert!(!receiver.on_bare_ack(at(501), 0));
+    assert!(receiver.on_bare_ack(at(502), 0));
+    assert!(!receiver.on_bare_ack(at(2000), 1), "it stands before the next segment");
+}

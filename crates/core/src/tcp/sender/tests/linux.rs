@@ -3,6 +3,8 @@
 use super::*;
 use crate::tcp::congestion::linux::LinuxControl;
 use crate::tcp::events::AckEvent;
+use crate::tcp::kernel_clock::timestamp;
+use crate::tcp::receiver::AckTimestamps;
 use std::sync::Mutex;
 
 /// Ten segments at 0 ms over a path of 40 ms.
@@ -263,5 +265,42 @@ fn the_control_sees_the_rtt_of_a_retransmission_by_timestamp() {
         pair.now += Duration::from_micros(40_800);
         pair.deliver_as([0], true);
         assert_eq!(*rtts.lock().unwrap().last().unwrap(), seen, "{follows}");
+    }
+}
+
+/// ACKs of 40 ms are overtaken by one of 45 ms. Their timestamps are older by more than one tick, so they are discarded. The first is answered,
+/// by an ACK before the next new segment; others not within half a second (`tcp_oow_rate_limited`).
+#[test]
+fn an_ack_with_an_older_timestamp_than_the_newest_is_answered_once_in_half_a_second() {
+    let mut pair = linux();
+    let stamped = |cumulative, sent| Ack {
+        timestamps: Some(AckTimestamps { sent: timestamp(ms(sent)), echoed: None }),
+        ..pair_ack(cumulative)
+    };
+    pair.now = ms(45);
+    pair.sender.on_ack(pair.now, &stamped(4, 45));
+    pair.send();
+    let mut answers = |now, ack: &Ack| {
+        pair.now = ms(now);
+        pair.sender.on_ack(pair.now, ack);
+        std::iter::from_fn(|| pair.sender.poll_transmit(pair.now))
+            .filter_map(|sent| if let Transmission::Answer { segment } = sent { Some(segment) } else { None })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(answers(46, &stamped(2, 40)), [18], "four acknowledged, a window of 14");
+    assert!(answers(47, &stamped(2, 40)).is_empty());
+    assert!(answers(47, &stamped(2, 44)).is_empty(), "one tick older is no reason");
+    assert_eq!(answers(546, &stamped(2, 40)), [18]);
+}
+
+/// An ACK with nothing but a cumulative acknowledgement.
+fn pair_ack(cumulative: u32) -> Ack {
+    Ack {
+        cumulative,
+        sack: SackBlocks::default(),
+        echoes_retransmission: false,
+        timestamps: None,
+        ecn_echo: false,
+        accecn: None,
     }
 }
