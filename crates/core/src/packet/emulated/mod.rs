@@ -257,10 +257,12 @@ impl<P> EmulatedNetwork<P> {
             return;
         };
         let (flow, in_flight) = (FlowKey { flow, reverse, entropy: 0 }, &mut self.in_flight);
-        match self.network.offer_of_flow(now, link, packet, flow, |other| drop(in_flight.remove(other))) {
-            Offer::Due(at) => self.arrivals.set(link, at),
-            Offer::Dropped => drop(self.in_flight.remove(packet)),
-            Offer::Queued => {}
+        let offer = self.network.offer_of_flow(now, link, packet, flow, |other| drop(in_flight.remove(other)));
+        if offer != Offer::Queued {
+            self.arrivals.set(link, self.network.link(link).next_event());
+        }
+        if offer == Offer::Dropped {
+            self.in_flight.remove(packet);
         }
     }
 

@@ -15,7 +15,7 @@ pub enum Offer {
     Queued,
     /// The link accepts the packet, and its next event is now at this time.
     Due(Time),
-    /// The link drops the packet.
+    /// The link drops the packet. Its next event is later if its queue has dropped all packets that waited, too, so that none is left to serve.
     Dropped,
 }
 

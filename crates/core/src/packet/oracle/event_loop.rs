@@ -66,8 +66,8 @@ impl EventLoop for ReferenceLoop {
                 trace.drop_from_queue(now, link, other);
             }
         });
-        if let Offer::Due(at) = offer {
-            self.arrivals.set(link, at);
+        if offer != Offer::Queued {
+            self.arrivals.set(link, network.link(link).next_event());
         }
         if let Some(trace) = &mut self.trace {
             let refusal = if network.link(link).is_up() { Fate::Dropped } else { Fate::Lost };

@@ -4,6 +4,7 @@ mod agreement;
 mod conservation;
 mod delays;
 mod disciplines;
+mod emptied;
 pub mod link_oracle;
 mod measuring;
 pub mod random_run;
