@@ -41,7 +41,7 @@ def test_the_python_runs_and_its_frames_are_there(monkeypatch: pytest.MonkeyPatc
     sprayed = result.flows.filter(result.flows["routing"] != "ospf")
     for stack, goodput_bps in zip(sprayed["stack"], sprayed["goodput_bps"], strict=True):
         # The picture's caption: two paths carry 19.5 Mbit/s of payload.
-        assert goodput_bps < 0.7 * 19.5e6 if stack.endswith("-dup-ack") else goodput_bps > 0.95 * 19.5e6, stack
+        assert goodput_bps < 0.7 * 19.5e6 if stack.endswith("-dup-ack") else goodput_bps > 0.9 * 19.5e6, stack
     assert "<table" in result._repr_html_()
 
 
