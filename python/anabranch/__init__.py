@@ -72,6 +72,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """What completes after ``anabranch.``: the names of the API as well, which are imported only when they are asked for."""
+    return sorted({*globals(), *__all__})
+
+
 class _ShortNames:
     """Finds ``anabranch.topologies`` and its modules in their room, for code that imports them by these names."""
 

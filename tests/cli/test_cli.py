@@ -584,3 +584,20 @@ def test_a_reader_that_has_read_enough_is_no_failure() -> None:
     command = f"{sys.executable} -m anabranch topology list | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 1, "")
+
+
+def test_an_output_never_replaces_an_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "source,target,rate\n1,2,60Mbps\n"
+    (tmp_path / "demands.csv").write_text(text)
+    assert status(["robust", "nsfnet", "--capacity", "1Gbps", "--pipe", "demands.csv", "-o", "./demands.csv"]) == 2
+    assert "--out demands.csv: is the file of --pipe" in capsys.readouterr().err
+    assert (tmp_path / "demands.csv").read_text() == text
+
+
+def test_the_names_of_the_api_complete() -> None:
+    import anabranch
+
+    assert set(anabranch.__all__) <= set(dir(anabranch))

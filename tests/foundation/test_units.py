@@ -78,6 +78,7 @@ def test_a_queue_limit_counts_packets_bytes_or_bandwidth_delay_products() -> Non
         (units.duration, "1" * 60 + "s", "sensible"),
         (units.duration, "10 MS", 'did you mean "10 ms"'),
         (units.rate, "10mbps", 'did you mean "10 Mbps"'),
+        (units.rate, "60MBps", '"MBps" means bytes, and rates are in bits: write "480 Mbps"'),
         (units.rate, "10 ms", '"10Mbps"'),
         (units.rate, "0.5bps", "whole bits per second"),
         (units.size, "10 packets", '"3 MB"'),

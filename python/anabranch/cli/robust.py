@@ -178,6 +178,7 @@ def robust(
     for file in (output.out, output.picture):
         if file is not None:
             require_writable(file)
+            traffic.refuse_as_output("--out" if file is output.out else "--picture", file)
     capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     given = {"capacity_bps": None if capacity is None else f"--capacity {capacity}"}
     network = Network.of(load_warned(topology, directed, part, given), capacity_bps)

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -70,6 +71,17 @@ class Traffic:
         if within is None:
             raise UsageError("no traffic model: give --hose, --pipe, both, or --matrix")
         return within
+
+    def refuse_as_output(self, option: str, output: Path) -> None:
+        """Refuse an output that is one of these files.
+
+        Raises:
+            UsageError: names both options.
+        """
+        for source, values in (("--hose", [self.hose]), ("--pipe", [self.pipe]), ("--matrix", self.matrix or [])):
+            for value in values:
+                if value is not None and output.exists() and Path(value).exists() and output.samefile(value):
+                    raise UsageError(f"{option} {output}: is the file of {source}; give another one")
 
 
 def named_matrices(given: list[str]) -> list[str]:

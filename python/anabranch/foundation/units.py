@@ -234,6 +234,11 @@ def _parse(text: str, units: dict[str, Fraction], what: str, example: str) -> Fr
         plain = shown.group().strip() if shown else ""
         if not unit:
             raise UnitError(f'must be {what} with its unit, such as "{example}"')
+        bits = f"{unit[:-3]}bps"
+        if unit.endswith("Bps") and bits in units:
+            raise UnitError(
+                f'"{unit[:_SHOWN]}" means bytes, and rates are in bits: write "{float(8 * number):.12g} {bits}"'
+            )
         for right in units:
             if right.lower() == unit.lower():
                 raise UnitError(f'"{unit[:_SHOWN]}" is not a unit of {what[2:]}; did you mean "{plain} {right}"?')
