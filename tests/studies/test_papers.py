@@ -75,6 +75,10 @@ def test_the_quick_version_finds_what_is_expected(name: str, tmp_path: Path) -> 
     }
     assert strayed == {}
     assert f'<section id="{name}">' in (tmp_path / "index.html").read_text()
+    written = tmp_path / name
+    for markdown in written.glob("*.md"):
+        for link in re.findall(r"\]\((\w[^):]*)\)", markdown.read_text(encoding="utf-8")):
+            assert (written / link).is_file(), f"{markdown.name} links to {link}"
 
 
 def test_each_paper_is_one_folder_with_data_and_code() -> None:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from anabranch.studies.papers.study import Claim, Findings, Lab
 
 ABOUT, FILE, FIGURES = "about.md", "README.md", "figures"
+_LINKED = re.compile(r"\]\((\w+\.(?:md|csv))\)")
+"""Links to pages and tables beside the README."""
 
 
 def write(lab: Lab, findings: Findings) -> None:
-    """Write ``README.md`` and ``figures/`` into the study's directory."""
+    """Write ``README.md``, ``figures/`` and the pages that it links into the study's directory."""
     figures = lab.directory / FIGURES
     figures.mkdir(parents=True, exist_ok=True)
     drawn = [figures / f"{picture.id}.svg" for picture in findings.pictures]
@@ -28,6 +30,11 @@ def write(lab: Lab, findings: Findings) -> None:
         write_text(file, charts.svg(picture.chart), named=False)
     about = (lab.folder / ABOUT).read_text(encoding="utf-8")
     write_text(lab.directory / FILE, text(lab, findings, about), named=False)
+    linked = {name: (lab.folder / name).read_text(encoding="utf-8") for name in _LINKED.findall(about)}
+    further = {name for page in linked.values() for name in _LINKED.findall(page)} - {FILE}
+    linked |= {name: (lab.folder / name).read_text(encoding="utf-8") for name in further - linked.keys()}
+    for name, page in linked.items():
+        write_text(lab.directory / name, page, named=False)
     for file in set(figures.glob("*.svg")) - set(drawn):  # of an earlier version of the study
         file.unlink()
 
