@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anabranch.cli import status
 from anabranch.engines.packet import CompiledRun, RunAgain
 from anabranch.engines.refusal import refusals
 from anabranch.pages.report import write as write_report
@@ -358,3 +359,16 @@ def test_a_run_that_is_always_late_is_refused(tmp_path: Path) -> None:
             make=lambda spec: FakeSimulation(spec, late),
             show_progress=False,
         )
+
+
+def test_a_run_says_what_other_results_it_replaces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same runs again replace nothing of others; another seed does, and files beside the result are named."""
+    out = str(tmp_path / "out")
+    command = ["run", "example:slow-start", "--set", "run.duration=1s", "--no-report", "-o", out]
+    assert status([*command, "--seed", "1"]) == 0
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert status([*command, "--seed", "1"]) == 0
+    assert "Replaced" not in capsys.readouterr().err
+    assert status([*command, "--seed", "2"]) == 0
+    assert "not replaced: notes.txt" in capsys.readouterr().err
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"

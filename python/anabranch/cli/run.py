@@ -250,7 +250,8 @@ def _say_what_is_replaced(result: "Result", directory: Path) -> None:
     """Say that other results stood in the directory, and which of its files may still be theirs."""
     if result.replaced is None:
         return
-    command = " ".join(result.replaced.get("command") or ["Python"])
+    words = result.replaced.get("command")
+    command = " ".join(map(str, words)) if words and isinstance(words, list) else "from Python"
     others = sorted(
         {path.name for path in directory.iterdir()}
         - {Path(name).parts[0] for name in result.manifest["files"]}

@@ -215,6 +215,7 @@ def _result(
 
 
 def _what_ran(manifest: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells results of other runs from these: the scenario, the engine and the seeds."""
-    runs = manifest.get("runs") or []
-    return manifest.get("scenario_hash"), manifest.get("engine"), {run.get("seed") for run in runs}
+    """What tells results of other runs from these: the scenario, the engine and the seeds. A manifest may be anyone's."""
+    runs = manifest.get("runs")
+    seeds = {str(run.get("seed")) for run in runs if isinstance(run, Mapping)} if isinstance(runs, list) else None
+    return manifest.get("scenario_hash"), manifest.get("engine"), seeds
