@@ -118,7 +118,7 @@ def test_the_long_flow_is_measured_apart_from_transfers() -> None:
 
 def test_transfers_that_overlap_are_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"1 transfers were not over when the next one started; raise stagger in spraying\.toml"
+        ValueError, match=r"1 transfers were not over when the next one started; raise stagger in detectors\.toml"
     ):
         cells.of_flows(pl.DataFrame([flow("a", 1, 10_000, 5.1)]))
 
