@@ -38,11 +38,15 @@ def test_the_python_runs_and_its_frames_are_there(monkeypatch: pytest.MonkeyPatc
     result = names["result"]
     assert result.flows.height == 18
     assert result.series_flows.height > 0
-    sprayed = result.flows.filter(result.flows["routing"] != "ospf")
-    for stack, goodput_bps in zip(sprayed["stack"], sprayed["goodput_bps"], strict=True):
-        # The picture's caption: two paths carry 19.5 Mbit/s of payload.
-        assert goodput_bps < 0.7 * 19.5e6 if stack.endswith("-dup-ack") else goodput_bps > 0.9 * 19.5e6, stack
     assert "<table" in result._repr_html_()
+
+
+def test_the_caption_of_the_picture_says_what_five_seeds_have() -> None:
+    """Two paths carry 19.5 Mbit/s of payload. "Nearly fill" is 95 % in the mean over seeds and over both ways to spray."""
+    result = Scenario.load("example:abilene", {"traffic[0].routing": ["spray-random", "spray-round-robin"]}).run()
+    for (stack,), flows in result.flows.group_by("stack", maintain_order=True):
+        share = float(flows["goodput_bps"].mean()) / 19.5e6
+        assert share < 0.7 if str(stack).endswith("-dup-ack") else share > 0.95, stack
 
 
 def test_the_scenario_that_make_demo_runs_has_no_problems(capsys: pytest.CaptureFixture[str]) -> None:

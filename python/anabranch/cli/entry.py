@@ -127,7 +127,7 @@ def _run(tokens: list[str]) -> int:
 
 
 def _missing(error: "MissingArgumentError") -> str:
-    """What is missing, with its help, and what else was typed that the command does not take."""
+    """Name the missing argument with its help, and the words that the command does not take."""
     if error.argument is None:
         return str(error)
     if error.keyword:

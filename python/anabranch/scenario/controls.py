@@ -62,9 +62,9 @@ class ProgramControl(Table):
 
 
 METHODS = ("on_ack", "avoid_congestion", "on_congestion", "undo", "on_recovered", "on_idle")
-"""What the engine calls of a control in Python (:class:`anabranch.engines.control.Control`)."""
+"""The methods of a control in Python that the engine calls (:class:`anabranch.engines.control.Control`)."""
 _ALIKE = 0.8
-"""Of names, from 0 to 1: what is as near to a method's name and is none must be a mistake."""
+"""How alike two names are, from 0 to 1, if one is taken for a misspelling of the other."""
 
 
 class PythonControl(Table):

@@ -13,9 +13,19 @@ pub const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 /// Between answers to packets that are not acceptable (`tcp_invalid_ratelimit`).
 const BETWEEN_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Whether a packet that is not acceptable may be answered now, if another was answered `last`.
-pub fn may_answer(last: Option<Time>, now: Time) -> bool {
-    last.is_none_or(|last| now - last >= BETWEEN_ANSWERS)
+/// When a packet that is not acceptable was answered last (`last_oow_ack_time`).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LastAnswer(Option<Time>);
+
+impl LastAnswer {
+    /// Whether one may be answered now, and then records it (`tcp_oow_rate_limited`).
+    pub fn allows(&mut self, now: Time) -> bool {
+        let allows = self.0.is_none_or(|last| now - last >= BETWEEN_ANSWERS);
+        if allows {
+            self.0 = Some(now);
+        }
+        allows
+    }
 }
 
 /// The timestamp of this instant, never zero.

@@ -11,7 +11,7 @@ use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
 use crate::prefetch::prefetch;
 use crate::spec::{EcnEcho, StackSpec};
-use crate::tcp::kernel_clock::{may_answer, round_trip_by_timestamp};
+use crate::tcp::kernel_clock::{LastAnswer, round_trip_by_timestamp};
 use crate::units::Time;
 use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
@@ -92,8 +92,7 @@ struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
-    /// When a packet that is not acceptable was answered last (`last_oow_ack_time`).
-    answered: Option<Time>,
+    answered: LastAnswer,
     /// When the last SYN-ACK was sent, until the handshake ends.
     syn_acked: Option<Time>,
     timestamps: Option<Timestamps>,
@@ -107,7 +106,7 @@ impl Delaying {
         Delaying {
             policy,
             deadline: Time::NEVER,
-            answered: None,
+            answered: LastAnswer::default(),
             syn_acked: None,
             timestamps: None,
             window: None,
@@ -176,11 +175,7 @@ impl Receiver {
         let is_overtaken = segment < self.last_ack_sent;
         let Some(delaying) = &mut self.delaying else { return is_overtaken };
         delaying.establish(now);
-        let answers = is_overtaken && may_answer(delaying.answered, now);
-        if answers {
-            delaying.answered = Some(now);
-        }
-        answers
+        is_overtaken && delaying.answered.allows(now)
     }
 
     /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.

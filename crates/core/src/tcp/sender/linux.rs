@@ -13,7 +13,7 @@ use super::options::{Growth, RFC_RULES, Rules};
 use super::{ForwardRto, Phase, Sender};
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::tcp::detection::EpisodeEnd;
-use crate::tcp::kernel_clock::{TIMESTAMP_TICK, may_answer, timestamp};
+use crate::tcp::kernel_clock::{LastAnswer, TIMESTAMP_TICK, timestamp};
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::{Delivered, Doubt};
 use crate::units::{Duration, Time};
@@ -60,8 +60,7 @@ pub(super) struct LinuxState {
     loses_again: bool,
     /// Segments that this ACK reports as duplicates.
     duplicates: u32,
-    /// When an out-of-date ACK was answered last (`last_oow_ack_time`).
-    answered: Option<Time>,
+    answered: LastAnswer,
     /// Without SACK, recovery is as for others.
     recovery: Option<Recovery>,
 }
@@ -148,13 +147,7 @@ impl Sender {
     /// Whether a discarded ACK is to be answered: its timestamp is out of date, and no other was answered within half a second
     /// (`tcp_validate_incoming`, `tcp_oow_rate_limited`).
     pub(super) fn objects_to(&mut self, now: Time, ack: &Ack) -> bool {
-        let is_out_of_date = self.is_out_of_date(ack);
-        let Some(linux) = self.linux.as_mut().filter(|_| is_out_of_date) else { return false };
-        let may_answer = may_answer(linux.answered, now);
-        if may_answer {
-            linux.answered = Some(now);
-        }
-        may_answer
+        self.is_out_of_date(ack) && self.linux.as_mut().is_some_and(|linux| linux.answered.allows(now))
     }
 
     /// Records which timestamp an ACK echoes that passes `una` and maybe others (RFC 7323 section 4.3). If it does not say, it is that of the

@@ -275,7 +275,7 @@ fn an_ack_with_an_older_timestamp_than_the_newest_is_answered_once_in_half_a_sec
     let mut pair = linux();
     let stamped = |cumulative, sent| Ack {
         timestamps: Some(AckTimestamps { sent: timestamp(ms(sent)), echoed: None }),
-        ..pair_ack(cumulative)
+        ..cumulative_ack(cumulative)
     };
     pair.now = ms(45);
     pair.sender.on_ack(pair.now, &stamped(4, 45));
@@ -291,16 +291,4 @@ fn an_ack_with_an_older_timestamp_than_the_newest_is_answered_once_in_half_a_sec
     assert!(answers(47, &stamped(2, 40)).is_empty());
     assert!(answers(47, &stamped(2, 44)).is_empty(), "one tick older is no reason");
     assert_eq!(answers(546, &stamped(2, 40)), [18]);
-}
-
-/// An ACK with nothing but a cumulative acknowledgement.
-fn pair_ack(cumulative: u32) -> Ack {
-    Ack {
-        cumulative,
-        sack: SackBlocks::default(),
-        echoes_retransmission: false,
-        timestamps: None,
-        ecn_echo: false,
-        accecn: None,
-    }
 }
